@@ -1,0 +1,1 @@
+"""Metadata behind one small port, the controller, the node's membership."""

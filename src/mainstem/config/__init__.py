@@ -1,0 +1,1 @@
+"""Every option of the broker and of a topic, declared once."""

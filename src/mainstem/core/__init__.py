@@ -1,0 +1,1 @@
+"""The broker itself, without any protocol: partitions, groups, and the facade that heads call."""

@@ -1,0 +1,80 @@
+"""What the core asks of the rooms above it, so that it need not know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mainstem.core.image import ClusterImage, TopicImage
+from mainstem.model.errors import MainstemError
+from mainstem.model.ids import TopicId
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    name: str
+    partition_count: int = -1  # -1: the broker's default, or what `assignment` says
+    replication_factor: int = -1  # -1: the broker's default, or what `assignment` says
+    assignment: Mapping[int, Sequence[int]] = field(default_factory=dict)  # partition -> node ids
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    topic: str
+    total_count: int
+    assignment: Sequence[Sequence[int]] | None = None  # of the added ones
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """One option's change; a resource's changes are applied together or not at all."""
+
+    name: str
+    operation: str  # "set", "delete", "append", "subtract"
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigResource:
+    kind: str  # "topic", "broker", "group"
+    name: str  # for a broker: its node id, or "" for the cluster-wide default
+
+
+class TopicAdmin(Protocol):
+    """Changes of metadata. Each call answers per item: the result, or the error of that item.
+
+    A returned success is durable in the metadata store and already visible in this node's image.
+    """
+
+    async def create_topics(
+        self, topics: Sequence[NewTopic], *, validate_only: bool = False, is_internal: bool = False
+    ) -> dict[str, TopicImage | MainstemError]: ...
+
+    async def delete_topics(self, topic_ids: Sequence[TopicId]) -> dict[TopicId, MainstemError | None]: ...
+
+    async def create_partitions(
+        self, requests: Sequence[NewPartitions], *, validate_only: bool = False
+    ) -> dict[str, MainstemError | None]: ...
+
+    async def alter_configs(
+        self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
+    ) -> dict[ConfigResource, MainstemError | None]: ...
+
+    async def replace_configs(
+        self, configs: Mapping[ConfigResource, Mapping[str, str]], *, validate_only: bool = False
+    ) -> dict[ConfigResource, MainstemError | None]:
+        """The old AlterConfigs: what is not named goes back to its default."""
+        ...
+
+    async def allocate_producer_ids(self, count: int) -> range:
+        """A block of producer ids that nobody else has or will have."""
+        ...
+
+
+class MetadataSource(Protocol):
+    """Where the newest image is."""
+
+    @property
+    def image(self) -> ClusterImage: ...

@@ -1,0 +1,1 @@
+"""A head per protocol; none knows another."""

@@ -1,0 +1,1 @@
+"""The durable log: segments, indexes, recovery, retention, the journal and the log directories."""

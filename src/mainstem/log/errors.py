@@ -1,0 +1,69 @@
+"""The errors of the log, by who has to act."""
+
+from __future__ import annotations
+
+from mainstem.model.errors import DiskError, PeerError
+
+
+class OffsetOutOfRange(PeerError):
+    def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
+        super().__init__(f"offset {offset} is outside {log_start_offset}..{log_end_offset}")
+        self.offset = offset
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+
+
+class CorruptBatch(PeerError):
+    """The bytes are not a record batch: bad checksum, or lengths and counts that lie."""
+
+
+class InvalidRecord(PeerError):
+    """A well-formed batch that this topic must not take."""
+
+
+class InvalidTimestamp(PeerError):
+    pass
+
+
+class BatchTooLarge(PeerError):
+    pass
+
+
+class UnsupportedBatchFormat(PeerError):
+    """Not magic 2: the client is older than this broker serves."""
+
+
+class UnsupportedCompression(PeerError):
+    pass
+
+
+class OutOfOrderSequence(PeerError):
+    pass
+
+
+class DuplicateSequence(PeerError):
+    """A repeated batch so old that its offset is no longer known."""
+
+
+class InvalidProducerEpoch(PeerError):
+    pass
+
+
+class UnknownProducer(PeerError):
+    pass
+
+
+class LogWriteFailed(DiskError):
+    """The append did not happen; the log is as it was before."""
+
+    def __init__(self, message: str, *, is_full: bool = False) -> None:
+        super().__init__(message)
+        self.is_full = is_full  # out of space or quota: writes may succeed again later
+
+
+class LogDirectoryFailed(DiskError):
+    """The whole directory is offline."""
+
+
+class LogCorrupt(DiskError):
+    """What is on disk cannot be read, and recovery could not mend it."""

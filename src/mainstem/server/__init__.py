@@ -1,0 +1,1 @@
+"""Listeners, connections and the loop: bytes between sockets and heads."""

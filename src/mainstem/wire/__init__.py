@@ -1,0 +1,1 @@
+"""Codecs derived from the protocols' own schemas; pure functions, no I/O."""
