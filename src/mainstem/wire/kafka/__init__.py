@@ -1,0 +1,1 @@
+"""Kafka's messages: generated classes, the codec compiled from their field tables, and frames."""

@@ -1,0 +1,46 @@
+"""Which APIs there are, cheap to import: the message modules are loaded when a class is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from mainstem.wire.kafka.api_table import API_ROWS
+
+if TYPE_CHECKING:
+    from mainstem.wire.kafka.message import Message
+
+
+class ApiSchema(NamedTuple):
+    key: int
+    name: str
+    module: str
+    request_name: str
+    response_name: str
+    min_version: int
+    max_version: int  # the highest stable one
+    flexible_from: int  # above every version where there is no flexible one
+
+
+APIS: Mapping[int, ApiSchema] = MappingProxyType({row[0]: ApiSchema(*row) for row in API_ROWS})
+
+
+def _message_class(module: str, name: str) -> type[Message]:
+    cls: type[Message] = getattr(import_module(f"mainstem.wire.kafka.messages.{module}"), name)
+    return cls
+
+
+@cache
+def request_class(key: int) -> type[Message]:
+    """The class of an API in `APIS`; KeyError for any other."""
+    api = APIS[key]
+    return _message_class(api.module, api.request_name)
+
+
+@cache
+def response_class(key: int) -> type[Message]:
+    api = APIS[key]
+    return _message_class(api.module, api.response_name)

@@ -1,0 +1,1 @@
+"""The requests and responses, a module each."""

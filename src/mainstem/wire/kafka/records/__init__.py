@@ -1,0 +1,1 @@
+"""Records that brokers and clients keep in the log, a module each."""
