@@ -10,11 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kio.serial import entity_reader, entity_writer
-
-from mainstem.wire.errors import TruncatedMessage, WireError
-from mainstem.wire.kafka.apis import APIS
-from mainstem.wire.kafka.codec import decode, encode
-from mainstem.wire.kafka.message import Message
 from tests.property.wire_support import (
     message_classes,
     oracle_class,
@@ -23,6 +18,11 @@ from tests.property.wire_support import (
     to_oracle,
     versions_of,
 )
+
+from mainstem.wire.errors import TruncatedMessage, WireError
+from mainstem.wire.kafka.apis import APIS
+from mainstem.wire.kafka.codec import decode, encode
+from mainstem.wire.kafka.message import Message
 
 MESSAGES = message_classes()
 RECORDS = record_classes()

@@ -183,5 +183,5 @@ def _oracle_value(value: Any, kind: str, hint: OracleField) -> Any:
     if hint.kafka_type.startswith("timedelta"):
         return datetime.timedelta(milliseconds=value)
     if hint.kafka_type == "datetime_i64":
-        return EPOCH + datetime.timedelta(milliseconds=value)
+        return None if value == -1 else EPOCH + datetime.timedelta(milliseconds=value)
     return value
