@@ -1,0 +1,149 @@
+"""The effective configuration of a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from mainstem.config.broker_options import BROKER_OPTIONS, BrokerOptions
+from mainstem.config.errors import ConfigError
+from mainstem.config.option import Option
+from mainstem.config.source import Layer, Source
+from mainstem.config.suggest import unknown_option
+from mainstem.config.value import HostPort, Value, format_value
+
+_DYNAMIC_SOURCES = (Source.DYNAMIC_BROKER, Source.DYNAMIC_DEFAULT_BROKER)
+_EVERY_ADDRESS = ("", "0.0.0.0", "::")
+
+
+@dataclass(frozen=True)
+class BrokerConfig(BrokerOptions):
+    """Every option with its value, checked; `layers` remember who said what."""
+
+    layers: tuple[Layer, ...] = field(default=(), repr=False, compare=False)  # the weakest first
+
+    @classmethod
+    def default(cls) -> BrokerConfig:
+        return cls()
+
+    @classmethod
+    def from_layers(cls, layers: Sequence[Layer]) -> BrokerConfig:
+        """Raises ConfigError for the first thing that is wrong."""
+        values: dict[str, Value] = {}
+        for layer in layers:
+            for name, text in layer.values.items():
+                option = BROKER_OPTIONS.get(name)
+                if option is None:
+                    raise unknown_option(name, text, BROKER_OPTIONS, origin=layer.origin_of(name))
+                if layer.source in _DYNAMIC_SOURCES and not option.is_dynamic:
+                    raise ConfigError(
+                        name,
+                        text,
+                        "cannot be changed at run time",
+                        "set it at the start",
+                        layer.origin_of(name),
+                    )
+                values[option.field_name] = option.parse(text, layer.origin_of(name))
+        arguments: dict[str, Any] = values
+        config = cls(**arguments, layers=tuple(layers))
+        _check_together(config)
+        return config
+
+    def with_dynamic(
+        self, overrides: Mapping[str, str], *, cluster_defaults: Mapping[str, str] | None = None
+    ) -> BrokerConfig:
+        """This configuration under other run-time settings: those of the node over those of the cluster.
+
+        Earlier run-time settings are replaced, not added to.
+        """
+        layers = [layer for layer in self.layers if layer.source not in _DYNAMIC_SOURCES]
+        if cluster_defaults:
+            layers.append(
+                Layer(
+                    Source.DYNAMIC_DEFAULT_BROKER, dict(cluster_defaults), "set for all brokers at run time"
+                )
+            )
+        if overrides:
+            layers.append(Layer(Source.DYNAMIC_BROKER, dict(overrides), "set for this broker at run time"))
+        return BrokerConfig.from_layers(layers)
+
+    def settings_of(self, option: Option) -> Iterator[tuple[Source, str | None]]:
+        """Where the option is set and to what, the strongest first, its built-in default last."""
+        seen: set[Source] = set()
+        for layer in reversed(self.layers):
+            if option.name in layer.values and layer.source not in seen:
+                seen.add(layer.source)
+                yield layer.source, format_value(option.parse(layer.values[option.name]))
+        yield Source.DEFAULT, option.default_text
+
+    def origin_of(self, name: str) -> str:
+        """Where the value of an option comes from, in words."""
+        for layer in reversed(self.layers):
+            if name in layer.values:
+                return layer.origin_of(name)
+        return "default"
+
+    @property
+    def log_directories(self) -> tuple[str, ...]:
+        return self.log_dirs or (str(PurePath(self.data_dir) / "logs"),)
+
+    @property
+    def journal_directory(self) -> str:
+        return str(PurePath(self.data_dir) / "journal")
+
+    @property
+    def metadata_file(self) -> str:
+        return self.metadata_path or str(PurePath(self.data_dir) / "metadata.db")
+
+    def advertised_address(self, bound: HostPort) -> HostPort:
+        """What clients are told, given the address that the listener really got."""
+        if self.advertised_kafka is None:
+            return HostPort(self.listener_kafka.host, bound.port)
+        return HostPort(self.advertised_kafka.host, self.advertised_kafka.port or bound.port)
+
+
+def _check_together(config: BrokerConfig) -> None:
+    """What no option can check alone."""
+
+    def refuse(name: str, problem: str, cure: str) -> ConfigError:
+        value = format_value(getattr(config, BROKER_OPTIONS[name].field_name))
+        return ConfigError(name, value, problem, cure, config.origin_of(name))
+
+    if config.advertised_kafka is None and config.listener_kafka.host in _EVERY_ADDRESS:
+        raise refuse(
+            "listener.kafka",
+            "listens on every address, none of which clients could be told",
+            "set advertised.kafka (--advertised-kafka HOST:PORT) to the address that clients reach",
+        )
+    if config.advertised_kafka is not None and config.advertised_kafka.host in _EVERY_ADDRESS:
+        raise refuse(
+            "advertised.kafka", "is not an address to connect to", "name a host that clients can reach"
+        )
+    if config.listener_admin == config.listener_kafka and config.listener_kafka.port:
+        raise refuse("listener.admin", "is the address of listener.kafka", "give it a port of its own")
+    if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
+        raise refuse(
+            "group.min.session.timeout.ms",
+            f"is above group.max.session.timeout.ms ({config.group_max_session_timeout_ms})",
+            "lower the one or raise the other",
+        )
+    if config.message_max_bytes > config.socket_request_max_bytes:
+        raise refuse(
+            "message.max.bytes",
+            f"is above socket.request.max.bytes ({config.socket_request_max_bytes}), the size of one request",
+            "lower the one or raise the other",
+        )
+    if 0 <= config.queued_max_request_bytes < config.socket_request_max_bytes:
+        raise refuse(
+            "queued.max.request.bytes",
+            f"is below socket.request.max.bytes ({config.socket_request_max_bytes}), the size of one request",
+            "raise it, lower socket.request.max.bytes, or set -1",
+        )
+    if config.journal_max_bytes < 2 * config.journal_piece_bytes:
+        raise refuse(
+            "journal.max.bytes",
+            f"holds fewer than two pieces of journal.piece.bytes ({config.journal_piece_bytes})",
+            "raise it or make the pieces smaller",
+        )

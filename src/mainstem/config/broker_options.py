@@ -1,0 +1,20 @@
+"""All options of the broker, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mainstem.config.connection_options import ConnectionOptions
+from mainstem.config.group_options import GroupOptions
+from mainstem.config.log_options import LogOptions
+from mainstem.config.node_options import NodeOptions
+from mainstem.config.option import Option, options_of
+
+
+@dataclass(frozen=True)
+class BrokerOptions(GroupOptions, ConnectionOptions, LogOptions, NodeOptions):
+    """The typed values; what a mixed-in class declares last is listed first."""
+
+
+BROKER_OPTIONS: Mapping[str, Option] = options_of(BrokerOptions)
