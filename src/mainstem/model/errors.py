@@ -28,3 +28,11 @@ class BrokerError(MainstemError):
 
 class DiskError(MainstemError):
     """The storage below us is at fault."""
+
+
+class MalformedRecords(PeerError):
+    """The records inside a batch cannot be read: lengths or counts that lie, or a broken codec stream."""
+
+
+class UnknownCodec(PeerError):
+    """The attributes name a compression codec that does not exist."""
