@@ -27,7 +27,12 @@ DERIVED = "Derived by tools/derive_kafka_schemas.py, not by hand."
 NEVER = 0x8000  # above every version
 HEADERS = ("RequestHeader", "ResponseHeader")
 # Of the definitions that are no requests, those that are about records which a broker keeps or hands on.
-DATA_RECORDS = ("ConsumerProtocolSubscription", "ConsumerProtocolAssignment", "EndTxnMarker")
+DATA_RECORDS = (
+    "ConsumerProtocolSubscription",
+    "ConsumerProtocolAssignment",
+    "ControlRecordTypeSchema",
+    "EndTxnMarker",
+)
 PYTHON_TYPES = {"bool": "bool", "string": "str", "bytes": "bytes", "uuid": "bytes", "records": "Buffer"}
 
 

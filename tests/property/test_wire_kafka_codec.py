@@ -15,6 +15,7 @@ from tests.property.wire_support import (
     oracle_class,
     random_message,
     record_classes,
+    smallest_message,
     to_oracle,
     versions_of,
 )
@@ -62,6 +63,15 @@ def test_agrees_with_kio(cls: type[Message]) -> None:
             assert data == sink.getvalue(), (version, message)
             assert read(data, 0) == (twin, len(data))
             assert decode(cls, version, sink.getvalue()) == (message, len(data))
+
+
+@pytest.mark.parametrize("cls", MESSAGES + RECORDS, ids=name_of)
+def test_a_count_of_the_smallest_elements_is_believed(cls: type[Message]) -> None:
+    for version in versions_of(cls):
+        for depth in range(4):
+            message = smallest_message(cls, version, depth)
+            data = encode(message, version)
+            assert decode(cls, version, data) == (message, len(data))
 
 
 @pytest.mark.parametrize("cls", MESSAGES + RECORDS, ids=name_of)

@@ -118,6 +118,27 @@ def _random_integer(kind: str, rng: Random, hint: OracleField | None) -> int:
     return rng.choice((low, high, 0 if low < 0 else low, rng.randint(low, high)))
 
 
+def smallest_message(cls: type[Message], version: int, depth: int) -> Any:
+    """The fewest bytes that a value can take, but for arrays of two elements down to a depth."""
+    values: dict[str, Any] = {}
+    for field in cls.SCHEMA.fields:
+        if not _within(field.versions, version):
+            continue
+        if field.kind == "[]struct" and depth > 0:
+            assert field.of is not None
+            values[field.name] = [smallest_message(field.of, version, depth - 1)] * 2
+        elif _within(field.nullable, version):
+            values[field.name] = None
+        elif field.kind.startswith("[]"):
+            values[field.name] = []
+        elif field.kind in ("string", "bytes", "records"):
+            values[field.name] = "" if field.kind == "string" else b""
+        elif field.kind == "struct":
+            assert field.of is not None
+            values[field.name] = smallest_message(field.of, version, depth)
+    return cls(**values)
+
+
 # --- the oracle
 
 

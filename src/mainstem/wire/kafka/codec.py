@@ -44,7 +44,8 @@ def _writer(cls: type[Message], version: int) -> Writer:
 def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
     """The message that starts at `position`, and the position after it.
 
-    Fields of type records are slices of `buffer`, not copies.
+    Fields of type records are slices of `buffer`, not copies. A buffer that is not `bytes` may be copied from
+    `position` to its end, so hand in the slice that holds the message, not a store of many.
     """
     reader = cls.SCHEMA.readers.get(version) or _reader(cls, version)
     try:

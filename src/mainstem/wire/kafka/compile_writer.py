@@ -205,6 +205,9 @@ class _WriterSource:
 
     def struct_field(self, slot: Slot, value: str) -> None:
         assert slot.of is not None
+        if value.isidentifier() and not slot.nullable:  # an element of an array
+            self.structure(slot.of, value)
+            return
         variable = self.variable(slot.name)
         self.emit(f"{variable} = {value}")
         if not slot.nullable:
