@@ -232,8 +232,9 @@ def api_row(request: Definition, response: Definition) -> str:
     if flexible_from != lowest(response.body["flexibleVersions"]):
         raise SystemExit(f"{request.name}: request and response become flexible at different versions")
     name = request.name.removesuffix("Request")
-    versions = (int(low), highest, flexible_from)
-    values = (body["apiKey"], name, snake_case(name), request.name, response.name, *versions)
+    if response.name != name + "Response":
+        raise SystemExit(f"{request.name} is answered by {response.name}")
+    values = (body["apiKey"], name, snake_case(name), int(low), highest, flexible_from)
     return "    (" + ", ".join(json.dumps(value) for value in values) + "),"
 
 
@@ -242,8 +243,8 @@ def api_table_source(pairs: list[tuple[Definition, Definition]]) -> str:
     head = (
         f'"""The APIs that a broker may serve. {DERIVED}"""\n\n'
         "from __future__ import annotations\n\n"
-        "# key, name, module, request, response, lowest and highest stable version, first flexible version\n"
-        "API_ROWS: tuple[tuple[int, str, str, str, str, int, int, int], ...] = (\n"
+        "# key, name, module, lowest and highest stable version, first flexible version\n"
+        "API_ROWS: tuple[tuple[int, str, str, int, int, int], ...] = (\n"
     )
     return head + "\n".join(rows) + "\n)\n"
 

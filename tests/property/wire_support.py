@@ -177,7 +177,7 @@ def _entities_in(hint: Any) -> Iterator[type]:
 
 def oracle_class(cls: type[Message], version: int) -> type:
     api = APIS[cls.SCHEMA.key]
-    kind = EntityType.request if cls.__name__ == api.request_name else EntityType.response
+    kind: Any = EntityType.request if cls.__name__ == api.request_name else EntityType.response
     entity: type = getattr(load_payload_module(api.key, version, kind), cls.__name__)
     return entity
 

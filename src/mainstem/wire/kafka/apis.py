@@ -25,7 +25,12 @@ class ApiSchema(NamedTuple):
     flexible_from: int  # above every version where there is no flexible one
 
 
-APIS: Mapping[int, ApiSchema] = MappingProxyType({row[0]: ApiSchema(*row) for row in API_ROWS})
+APIS: Mapping[int, ApiSchema] = MappingProxyType(
+    {
+        key: ApiSchema(key, name, module, f"{name}Request", f"{name}Response", lowest, highest, flexible_from)
+        for key, name, module, lowest, highest, flexible_from in API_ROWS
+    }
+)
 
 
 def _message_class(module: str, name: str) -> type[Message]:
