@@ -82,6 +82,8 @@ class Option:
             return f"any of {joined}" if self.kind in (Kind.LIST, Kind.SET) else f"one of {joined}"
         if self.kind is Kind.BOOLEAN:
             return "true or false"
+        if self.kind is Kind.HOST_PORT:
+            return "HOST:PORT, or empty" if self.is_nullable else "HOST:PORT"
         parts = [str(value) for value in self.also]
         if self.minimum is not None and self.maximum is not None:
             parts.append(f"{self.minimum} to {self.maximum}")
