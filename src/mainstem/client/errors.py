@@ -1,0 +1,83 @@
+"""What can go wrong between this client and a broker, each with what the reader can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mainstem.client.answer_codes import answer_name, answer_text, is_passing
+from mainstem.model.errors import BrokerError, PeerError
+
+
+class ClusterUnreachable(BrokerError):
+    """No address that we know answers."""
+
+    def __init__(self, failures: Sequence[tuple[str, str]]) -> None:
+        if len(failures) == 1:
+            address, reason = failures[0]
+            told = f"cannot reach a broker at {address}: {reason}"
+        else:
+            told = "cannot reach any broker: " + "; ".join(
+                f"{address}: {reason}" for address, reason in failures
+            )
+        super().__init__(
+            f"{told}. Is it running, and is this its Kafka address? "
+            "Start one with `mainstem start`, or name another with --bootstrap HOST:PORT."
+        )
+        self.failures = tuple(failures)
+
+
+class ConnectionLost(BrokerError):
+    """The broker was there, and then it was not."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"the connection to {address} broke: {reason}")
+        self.address = address
+
+
+class AnswerTooLate(BrokerError):
+    def __init__(self, address: str, request: str, timeout_s: float) -> None:
+        super().__init__(f"{address} did not answer {request} within {timeout_s:g} s")
+        self.address = address
+
+
+class UnexpectedAnswer(BrokerError):
+    """The bytes that came are no answer to what was asked: no Kafka broker, or a broken one."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address} does not answer as a Kafka broker does: {reason}")
+        self.address = address
+
+
+class RequestNotServed(PeerError):
+    """The broker does not offer the request in a version that we speak."""
+
+
+class InvalidAddress(PeerError):
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is not an address: write HOST:PORT, several separated by commas")
+
+
+class Refused(PeerError):
+    """The broker understood, and said no."""
+
+    def __init__(self, code: int, subject: str, message: str | None = None) -> None:
+        reason = message or answer_text(code)
+        super().__init__(f"{subject}: {reason} ({answer_name(code)})")
+        self.code = code
+        self.name = answer_name(code)
+        self.subject = subject
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same request may succeed a moment later."""
+        return is_passing(self.code)
+
+
+class NotDelivered(BrokerError):
+    """Records that were handed to the producer and that no broker confirmed."""
+
+
+def check(code: int, subject: str, message: str | None = None) -> None:
+    """Raises `Refused` unless the code says that all is well."""
+    if code:
+        raise Refused(code, subject, message)

@@ -1,0 +1,368 @@
+"""Writing records: batches per partition, several requests on the way, every record accounted for.
+
+The producer works while its methods run (`send`, `poll`, `flush`); there is no thread. Each record
+ends as delivered or as failed, and `on_delivery` hears of it, batch by batch.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from mainstem.client.answer_codes import (
+    DUPLICATE_SEQUENCE_NUMBER,
+    MESSAGE_TOO_LARGE,
+    OUT_OF_ORDER_SEQUENCE_NUMBER,
+    UNKNOWN_PRODUCER_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    is_passing,
+)
+from mainstem.client.cluster import ClusterClient
+from mainstem.client.connection import Connection
+from mainstem.client.errors import (
+    AnswerTooLate,
+    ClusterUnreachable,
+    ConnectionLost,
+    NotDelivered,
+    Refused,
+    UnexpectedAnswer,
+    check,
+)
+from mainstem.client.partition_queue import (
+    NO_IDENTITY,
+    PartitionQueue,
+    PendingBatch,
+    ProducerIdentity,
+    record_size,
+)
+from mainstem.client.partitioner import StickyChoice, partition_for_key
+from mainstem.model.compression import NONE
+from mainstem.model.errors import MainstemError
+from mainstem.model.ids import TopicPartition
+from mainstem.model.records import NewRecord
+from mainstem.wire.kafka.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from mainstem.wire.kafka.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+ACKS_ALL: Final = -1
+_MAX_REQUESTS_IN_FLIGHT: Final = 5
+_PAUSE_S: Final = 0.1
+_LOST = (ConnectionLost, AnswerTooLate, ClusterUnreachable, UnexpectedAnswer)
+
+
+class Delivery(NamedTuple):
+    """What became of one batch."""
+
+    partition: TopicPartition
+    base_offset: int  # -1: not told (acks 0), or not delivered
+    records: Sequence[NewRecord]
+    error: Exception | None
+
+
+class _Request(NamedTuple):
+    sent_at: float
+    batches: dict[TopicPartition, tuple[PartitionQueue, PendingBatch]]
+
+
+class _Leader:
+    """A connection of our own to one broker and the requests that wait on it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.requests: deque[_Request] = deque()
+
+
+def _ignore(_delivery: Delivery) -> None:
+    pass
+
+
+class RecordProducer:
+    def __init__(
+        self,
+        cluster: ClusterClient,
+        *,
+        acks: int = ACKS_ALL,
+        codec: int = NONE,
+        batch_bytes: int = 256 * 1024,
+        buffer_bytes: int = 32 * 1024 * 1024,
+        delivery_timeout_s: float = 120.0,
+        on_delivery: Callable[[Delivery], None] = _ignore,
+    ) -> None:
+        self.delivered_count = 0
+        self.failed_count = 0
+        self._cluster = cluster
+        self._acks = acks
+        self._codec = codec
+        self._batch_bytes = batch_bytes
+        self._buffer_bytes = buffer_bytes  # bound of what was handed in and not confirmed
+        self._delivery_timeout_s = delivery_timeout_s
+        self._on_delivery = on_delivery
+        self._is_idempotent = acks == ACKS_ALL
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._sticky: dict[str, StickyChoice] = {}
+        self._leaders: dict[int, _Leader] = {}
+        self._identity: ProducerIdentity | None = None  # of all queues until one breaks
+        self._partition_counts: dict[str, int] = {}  # as they were at first: a key keeps its partition
+        self._last_error: Exception | None = None
+        self._unconfirmed_bytes = 0
+        self._unconfirmed_count = 0
+
+    @property
+    def unconfirmed_count(self) -> int:
+        return self._unconfirmed_count
+
+    def send(self, topic: str, record: NewRecord, *, partition: int | None = None) -> None:
+        """Takes the record; blocks while too much is unconfirmed."""
+        queue = self._queue_for(topic, record, partition)
+        size = record_size(record)
+        self._unconfirmed_bytes += size
+        self._unconfirmed_count += 1
+        if queue.add(record, size, time.monotonic() + self._delivery_timeout_s):
+            if record.key is None and partition is None:
+                self._sticky[topic].move_on(self._partition_counts[topic])
+            self._dispatch()
+            self.poll(0.0)
+        while self._unconfirmed_bytes > self._buffer_bytes:
+            self.send_open()
+            self.poll(1.0)
+
+    def send_open(self) -> None:
+        """Sends what there is without waiting for full batches."""
+        for queue in self._queues.values():
+            queue.close_open()
+        self._dispatch()
+
+    def poll(self, timeout_s: float) -> None:
+        """Takes the answers that came, waiting for the first one as long as the time-out says."""
+        self._receive(timeout_s)
+        self._expire()
+        self._dispatch()
+
+    def flush(self) -> None:
+        """Returns when every record is delivered or failed."""
+        self.send_open()
+        while self._unconfirmed_count:
+            self.poll(0.5)
+
+    def close(self) -> None:
+        """Lets go of the connections; what is unconfirmed then is reported as failed."""
+        for queue in self._queues.values():
+            queue.close_open()
+            for batch in (*queue.in_flight, *queue.retry, *queue.ready):
+                self._report(queue.partition, batch, NotDelivered("the producer was closed before"))
+            queue.in_flight.clear()
+            queue.retry.clear()
+            queue.ready.clear()
+        for leader in self._leaders.values():
+            leader.connection.close()
+        self._leaders.clear()
+
+    # --- sending
+
+    def _queue_for(self, topic: str, record: NewRecord, chosen: int | None) -> PartitionQueue:
+        count = self._partition_counts.get(topic)
+        if count is None:
+            count = self._partition_counts[topic] = len(self._cluster.topic(topic).partitions)
+        if chosen is None:
+            if record.key is not None:
+                chosen = partition_for_key(record.key, count)
+            else:
+                chosen = self._sticky.setdefault(topic, StickyChoice()).partition(count)
+        place = TopicPartition(topic, chosen)
+        queue = self._queues.get(place)
+        if queue is None:
+            self._cluster.leader_of(place)  # refuses a partition that is not there
+            in_flight = _MAX_REQUESTS_IN_FLIGHT if self._is_idempotent else 1
+            queue = self._queues[place] = PartitionQueue(place, self._batch_bytes, in_flight)
+        return queue
+
+    def _dispatch(self) -> None:
+        now = time.monotonic()
+        waiting = [queue for queue in self._queues.values() if queue.may_send(now)]
+        while waiting:
+            by_leader: dict[int, list[PartitionQueue]] = {}
+            for queue in waiting:
+                try:
+                    self._identify(queue)
+                    leader = self._cluster.leader_of(queue.partition)
+                    if self._leader(leader) is not None:
+                        by_leader.setdefault(leader, []).append(queue)
+                except (Refused, *_LOST) as error:
+                    self._back_off(queue, error)
+            for node_id, queues in by_leader.items():
+                self._send_request(node_id, queues)
+            waiting = [queue for queue in waiting if by_leader and queue.may_send(time.monotonic())]
+
+    def _identify(self, queue: PartitionQueue) -> None:
+        if queue.identity is not None:
+            return
+        if not self._is_idempotent:
+            queue.identity = NO_IDENTITY
+            return
+        if self._identity is None or self._identity == queue.spent_identity:
+            request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
+            answer = self._cluster.ask(request, InitProducerIdResponse)
+            check(answer.error_code, "producer id")
+            self._identity = ProducerIdentity(answer.producer_id, answer.producer_epoch)
+        queue.identity = self._identity
+
+    def _leader(self, node_id: int) -> _Leader | None:
+        """The leader, when it can take one more request."""
+        leader = self._leaders.get(node_id)
+        if leader is None:
+            address = self._cluster.address_of(node_id)
+            connection = Connection(
+                address, client_id=self._cluster.client_id, timeout_s=self._cluster.timeout_s
+            )
+            leader = self._leaders[node_id] = _Leader(connection)
+        return leader if len(leader.requests) < _MAX_REQUESTS_IN_FLIGHT else None
+
+    def _send_request(self, node_id: int, queues: list[PartitionQueue]) -> None:
+        leader = self._leaders[node_id]
+        request = _Request(time.monotonic(), {})
+        topics: dict[str, TopicProduceData] = {}
+        for queue in queues:
+            batch = queue.take(self._codec)
+            request.batches[queue.partition] = (queue, batch)
+            topic = topics.setdefault(queue.partition.topic, TopicProduceData(name=queue.partition.topic))
+            topic.partition_data.append(
+                PartitionProduceData(index=queue.partition.partition, records=batch.encoded)
+            )
+        message = ProduceRequest(
+            acks=self._acks,
+            timeout_ms=int(self._cluster.timeout_s * 1000),
+            topic_data=list(topics.values()),
+        )
+        try:
+            leader.connection.send(message, ProduceResponse if self._acks else None)
+        except _LOST as error:
+            leader.requests.append(request)
+            self._leader_lost(node_id, error)
+            return
+        if self._acks:
+            leader.requests.append(request)
+        else:
+            for queue, batch in request.batches.values():
+                queue.confirm(batch)
+                self._report(queue.partition, batch, None)
+
+    # --- answers
+
+    def _receive(self, timeout_s: float) -> None:
+        waiting = {
+            leader.connection.fileno(): node for node, leader in self._leaders.items() if leader.requests
+        }
+        if not waiting:
+            if timeout_s and self._unconfirmed_count:
+                time.sleep(min(timeout_s, _PAUSE_S / 2))
+            return
+        poller = select.poll()
+        for descriptor in waiting:
+            poller.register(descriptor, select.POLLIN)
+        for descriptor, _ in poller.poll(timeout_s * 1000):
+            node_id = waiting[descriptor]
+            leader = self._leaders[node_id]
+            try:
+                answer = leader.connection.receive(ProduceResponse)
+            except _LOST as error:
+                self._leader_lost(node_id, error)
+                continue
+            self._take_answer(leader.requests.popleft(), answer)
+        deadline = time.monotonic() - self._cluster.timeout_s
+        for node_id in waiting.values():
+            late = self._leaders.get(node_id)
+            if late is not None and late.requests and late.requests[0].sent_at < deadline:
+                address = str(late.connection.address)
+                self._leader_lost(node_id, AnswerTooLate(address, "Produce", self._cluster.timeout_s))
+
+    def _take_answer(self, request: _Request, answer: ProduceResponse) -> None:
+        left = dict(request.batches)
+        for topic in answer.responses:
+            for part in topic.partition_responses:
+                found = left.pop(TopicPartition(topic.name, part.index), None)
+                if found is not None:
+                    self._settle(*found, part)
+        for queue, batch in left.values():
+            queue.give_up(batch)
+            self._report(queue.partition, batch, NotDelivered("the broker's answer leaves them out"))
+
+    def _settle(self, queue: PartitionQueue, batch: PendingBatch, answer: PartitionProduceResponse) -> None:
+        code = answer.error_code
+        if code in (0, DUPLICATE_SEQUENCE_NUMBER):
+            queue.confirm(batch)
+            self._report(queue.partition, batch, None, answer.base_offset)
+            return
+        error = self._last_error = Refused(code, f"partition {queue.partition}", answer.error_message)
+        now = time.monotonic()
+        is_gap = self._is_idempotent and code in (OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID)
+        if code == MESSAGE_TOO_LARGE and len(batch.records) > 1:
+            queue.send_again(*batch.split(), instead_of=batch, not_before=now)
+        elif is_gap and now < batch.give_up_at:
+            batch.is_unwritten = True
+            if not queue.retry and queue.in_flight[0] is batch:
+                queue.is_broken = True  # nothing of ours is missing: the leader forgot who we are
+            queue.send_again(batch, instead_of=batch, not_before=now)
+        elif (is_passing(code) or code == UNKNOWN_TOPIC_OR_PARTITION) and now < batch.give_up_at:
+            self._cluster.forget()
+            queue.send_again(batch, instead_of=batch, not_before=now + _PAUSE_S)
+        else:
+            queue.give_up(batch)
+            self._report(queue.partition, batch, error)
+
+    def _leader_lost(self, node_id: int, error: Exception) -> None:
+        """Whether what was on the way got written is unknown: all of it goes again."""
+        leader = self._leaders.pop(node_id)
+        leader.connection.close()
+        self._cluster.forget()
+        self._last_error = error
+        now = time.monotonic()
+        for request in leader.requests:
+            for queue, batch in request.batches.values():
+                if now < batch.give_up_at:
+                    queue.send_again(batch, instead_of=batch, not_before=now + _PAUSE_S)
+                else:
+                    queue.give_up(batch)
+                    self._report(queue.partition, batch, error)
+
+    def _back_off(self, queue: PartitionQueue, error: MainstemError) -> None:
+        """The leader cannot be found or reached now: later again, unless that is for good."""
+        passing = (
+            not isinstance(error, Refused) or error.is_passing or error.code == UNKNOWN_TOPIC_OR_PARTITION
+        )
+        queue.not_before = time.monotonic() + _PAUSE_S
+        self._cluster.forget()
+        self._last_error = error
+        if not passing:
+            self._fail_waiting(queue, error, float("inf"))
+
+    def _expire(self) -> None:
+        now = time.monotonic()
+        for queue in self._queues.values():
+            if queue.ready and queue.ready[0].give_up_at <= now:
+                reason = f": {self._last_error}" if self._last_error else ""
+                error = NotDelivered(f"not confirmed within {self._delivery_timeout_s:g} s{reason}")
+                self._fail_waiting(queue, error, now)
+
+    def _fail_waiting(self, queue: PartitionQueue, error: Exception, now: float) -> None:
+        for batch in queue.drop_overdue(now):
+            self._report(queue.partition, batch, error)
+
+    def _report(
+        self, partition: TopicPartition, batch: PendingBatch, error: Exception | None, base_offset: int = -1
+    ) -> None:
+        count = len(batch.records)
+        self._unconfirmed_bytes -= batch.size_bytes
+        self._unconfirmed_count -= count
+        if error is None:
+            self.delivered_count += count
+        else:
+            self.failed_count += count
+        self._on_delivery(Delivery(partition, base_offset if error is None else -1, batch.records, error))
