@@ -10,8 +10,9 @@ _CHECK_INPUT = b"123456789"
 _CHECK_VALUE = 0xE3069283  # from the CRC catalogue; a library that fails it would damage every log
 
 
-def crc32c(buffer: Buffer) -> int:
-    return int(_crc32.iscsi(buffer))
+def crc32c(buffer: Buffer, before: int = 0) -> int:
+    """The checksum of `buffer`, going on from the checksum of what stands before it."""
+    return int(_crc32.iscsi(buffer, before))
 
 
 if crc32c(_CHECK_INPUT) != _CHECK_VALUE:
