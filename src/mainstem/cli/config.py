@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from mainstem.cli.tables import Column, json_option, show_fields, show_rows
-from mainstem.config.catalog import OPTIONS, find_option, summary_of
+from mainstem.config.catalog import OPTIONS, find_option, summary_of, toml_line
+from mainstem.config.option import Option
 
 _COLUMNS = (
     Column("name", "NAME"),
@@ -44,13 +45,27 @@ def explain(name: str, as_json: bool) -> None:
 
     NAME is the option's name, its flag or its environment variable.
     """
-    summary: dict[str, Any] = summary_of(find_option(name))
+    option = find_option(name)
     if as_json:
-        show_fields(summary, as_json=True)
+        show_fields(summary_of(option), as_json=True)
         return
-    click.echo(
-        f"{summary.pop('name')}\n  {click.wrap_text(summary.pop('doc'), 96, subsequent_indent='  ')}\n"
-    )
-    show_fields(
-        {"  " + key.replace("_", " "): value for key, value in summary.items() if value != []}, as_json=False
-    )
+    click.echo(f"{option.name}\n")
+    click.echo(click.wrap_text(option.doc, 96, initial_indent="  ", subsequent_indent="  ") + "\n")
+    show_fields(_ways_and_limits(option), as_json=False)
+
+
+def _ways_and_limits(option: Option) -> dict[str, Any]:
+    summary = summary_of(option)
+    fields = {
+        "Type": summary["type"],
+        "Default": summary["default_in_words"],
+        "Legal": summary["legal"],
+        "Scope": "broker and topic" if summary["scope"] == "both" else summary["scope"],
+        "At run time": "can be changed" if summary["changes_at_run_time"] else "fixed",
+        "Flag": summary["flag"],
+        "Environment": summary["environment"],
+        "mainstem.toml": toml_line(option),
+        "Default taken from": summary["broker_default_from"] or None,
+        "Default of topics'": summary["default_of_topic_option"] or None,
+    }
+    return {f"  {title}": value for title, value in fields.items()}

@@ -38,6 +38,8 @@ def type_in_words(option: Option) -> str:
         return "list" if option.kind in (Kind.LIST, Kind.SET) else "enum"
     if option.kind is Kind.SET:
         return "list"
+    if option.kind is Kind.HOST_PORT:
+        return "address"
     if option.unit is Unit.BYTES:
         return "size (bytes)"
     if option.unit is not None:
@@ -92,3 +94,12 @@ def summary_of(option: Option) -> dict[str, Any]:
             name for name in topic_options_defaulting_to(option) if name != option.name
         ],
     }
+
+
+def toml_line(option: Option) -> str | None:
+    """How `mainstem.toml` says the default; None where the file cannot set the option."""
+    if option.flag is None:
+        return None
+    if isinstance(option.default, bool | int | float):
+        return f"{option.name} = {option.default_text}"
+    return f'{option.name} = "{option.default_text or ""}"'

@@ -15,6 +15,8 @@ from mainstem.config.suggest import close_names, unknown_option
 
 FILE_VARIABLE = "MAINSTEM_CONFIG"  # names the file; the one variable that is no option
 
+DEFAULT_FILE = "mainstem.toml"
+
 _MAX_FILE_BYTES = 1 << 20
 _VARIABLES = {
     option.environment_variable: option.name
@@ -36,6 +38,16 @@ def load_broker_config(
     layers.append(_environment_layer(environ or {}))
     layers.append(_flag_layer(flags or {}))
     return BrokerConfig.from_layers([layer for layer in layers if layer.values])
+
+
+def find_config_file(named: Path | None, environ: Mapping[str, str], directory: Path) -> Path | None:
+    """What --config names, else what MAINSTEM_CONFIG names, else `mainstem.toml` in `directory` if there."""
+    if named is not None:
+        return named
+    if environ.get(FILE_VARIABLE):
+        return Path(environ[FILE_VARIABLE])
+    usual = directory / DEFAULT_FILE
+    return usual if usual.exists() else None
 
 
 def _file_layer(file: Path) -> Layer:
