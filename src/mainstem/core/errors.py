@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+# Heads must not know the log: the errors that an append or a read lets through are named here for them.
+from mainstem.log.errors import BatchTooLarge as BatchTooLarge
+from mainstem.log.errors import CorruptBatch as CorruptBatch
+from mainstem.log.errors import DuplicateSequence as DuplicateSequence
+from mainstem.log.errors import InvalidProducerEpoch as InvalidProducerEpoch
+from mainstem.log.errors import InvalidRecord as InvalidRecord
+from mainstem.log.errors import InvalidTimestamp as InvalidTimestamp
+from mainstem.log.errors import OffsetOutOfRange as OffsetOutOfRange
+from mainstem.log.errors import OutOfOrderSequence as OutOfOrderSequence
+from mainstem.log.errors import UnknownProducer as UnknownProducer
+from mainstem.log.errors import UnsupportedBatchFormat as UnsupportedBatchFormat
+from mainstem.log.errors import UnsupportedCompression as UnsupportedCompression
 from mainstem.model.errors import BrokerError, DiskError, PeerError
 
 # --- the request names something that is not there, or is already
@@ -55,6 +67,10 @@ class PolicyViolation(PeerError):
     pass
 
 
+class UnknownBrokerId(PeerError):
+    """The request names a node that is not registered."""
+
+
 class NoReassignmentInProgress(PeerError):
     pass
 
@@ -88,6 +104,14 @@ class ReplicaNotAvailable(BrokerError):
 
 class BrokerNotAvailable(BrokerError):
     pass
+
+
+class NotController(BrokerError):
+    """Another node makes the changes of metadata now."""
+
+
+class MetadataNotAvailable(BrokerError):
+    """The metadata store did not take the change; whether it will be seen later is open."""
 
 
 class OffsetNotAvailable(BrokerError):

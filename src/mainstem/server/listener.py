@@ -1,0 +1,111 @@
+"""The server: its listeners, its connections, their coarse clock, and how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from dataclasses import dataclass
+
+from mainstem.server.buffers import RequestMemory
+from mainstem.server.connection import Connection, SessionFactory
+from mainstem.server.limits import ConnectionCount, ServerLimits
+from mainstem.server.metrics import ServerMeters
+
+_LOG = logging.getLogger(__name__)
+_BACKLOG = 4096
+_LONGEST_TICK_S = 30.0
+_TICKS_PER_TIMEOUT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerAddress:
+    name: str
+    host: str
+    port: int
+
+
+class Server:
+    """Holds every connection of every listener, so that limits count them together."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, limits: ServerLimits) -> None:
+        self.loop = loop
+        self.limits = limits
+        self.buffers = RequestMemory(limits.request_memory_bytes, limits.free_memory_bytes)
+        self.meters = ServerMeters()
+        self.counts = ConnectionCount(limits)
+        self.tick = 0
+        self._listeners: list[asyncio.Server] = []
+        self._connections: set[Connection] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._all_gone: asyncio.Event = asyncio.Event()
+
+    async def listen(
+        self,
+        name: str,
+        host: str,
+        port: int,
+        new_session: SessionFactory,
+        *,
+        tls: ssl.SSLContext | None = None,
+    ) -> ListenerAddress:
+        """Accepts connections from now on. Port 0 takes a free one; the answer says which."""
+        listener = await self.loop.create_server(
+            lambda: Connection(self, name, new_session), host, port, backlog=_BACKLOG, ssl=tls
+        )
+        self._listeners.append(listener)
+        self._start_timer()
+        bound = listener.sockets[0].getsockname()
+        return ListenerAddress(name, bound[0], bound[1])
+
+    async def stop(self, deadline_s: float) -> None:
+        """Accepts no more, lets requests that have begun finish until the deadline, then closes."""
+        for listener in self._listeners:
+            listener.close()
+        for connection in list(self._connections):
+            connection.drain()
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._wait_all_gone()
+        except TimeoutError:
+            _LOG.warning("closing %d connections that did not finish in time", len(self._connections))
+            for connection in list(self._connections):
+                connection.abort()
+            await self._wait_all_gone()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _wait_all_gone(self) -> None:
+        self._all_gone.clear()
+        if self._connections:
+            await self._all_gone.wait()
+
+    # --- called by connections
+
+    def opened(self, connection: Connection) -> None:
+        self._connections.add(connection)
+
+    def gone(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
+            self._all_gone.set()
+
+    # --- idle connections
+
+    def _start_timer(self) -> None:
+        if self.limits.idle_timeout_ms > 0 and self._timer is None:
+            self._timer = self.loop.call_later(self._tick_s(), self._on_tick)
+
+    def _tick_s(self) -> float:
+        return min(_LONGEST_TICK_S, self.limits.idle_timeout_ms / 1000 / _TICKS_PER_TIMEOUT)
+
+    def _on_tick(self) -> None:
+        """One timer for all: a connection notes the tick of its last sign of life."""
+        self._timer = self.loop.call_later(self._tick_s(), self._on_tick)
+        self.tick += 1
+        oldest = self.tick - self.limits.idle_timeout_ms / 1000 / self._tick_s()
+        for connection in [each for each in self._connections if each.last_tick <= oldest]:
+            if not connection.is_answering:
+                self.meters.connections_idle_closed += 1
+                connection.abort()
