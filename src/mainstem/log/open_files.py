@@ -1,0 +1,60 @@
+"""The open files of a process, bounded.
+
+A partition holds no descriptor while it is idle: whoever needs a file asks here, and the least
+recently used ones go when there are too many. Going means that this table drops its reference: a
+file closes with its last one, so a fetch that still sends from a file is never cut off.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from mainstem.ports.disk import Disk, File
+
+DEFAULT_CAPACITY: Final = 512
+
+
+class OpenFiles:
+    """Safe to use from several threads: each step on the table is atomic under the interpreter's lock."""
+
+    __slots__ = ("_disk", "_files", "capacity")
+
+    def __init__(self, disk: Disk, capacity: int = DEFAULT_CAPACITY) -> None:
+        self.capacity = capacity
+        self._disk = disk
+        self._files: OrderedDict[str, File] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def get(self, path: str, *, create: bool = False) -> File:
+        files = self._files
+        file = files.get(path)
+        if file is None:
+            file = self._disk.open(path, create=create)
+            files[path] = file
+            self._shrink()
+            return file
+        try:
+            files.move_to_end(path)
+        except KeyError:  # another thread has just evicted it; our reference is still good
+            pass
+        return file
+
+    def _shrink(self) -> None:
+        try:
+            while len(self._files) > self.capacity:
+                self._files.popitem(last=False)
+        except KeyError:
+            pass
+
+    def forget(self, path: str) -> None:
+        """To be called before a file is renamed or removed."""
+        self._files.pop(path, None)
+
+    def forget_under(self, directory: str) -> None:
+        prefix = directory.rstrip("/") + "/"
+        for path in list(self._files):
+            if path.startswith(prefix):
+                self._files.pop(path, None)
