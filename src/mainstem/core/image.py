@@ -35,12 +35,23 @@ class TopicImage:
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address under which a node is reached, by the name of its listener."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: str = "PLAINTEXT"
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerImage:
     node_id: int
     host: str
     port: int
     rack: str | None = None
-    epoch: int = 0
+    epoch: int = 0  # the store's revision of this registration: grows with each
+    endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +77,5 @@ class MetadataDelta:
     removed: tuple[TopicImage, ...] = ()  # the old image of each
     brokers_changed: bool = False
     broker_configs_changed: bool = False
+    other_configs_changed: bool = False
+    controller_changed: bool = False

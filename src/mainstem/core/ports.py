@@ -8,7 +8,7 @@ from typing import Protocol
 
 from mainstem.core.image import ClusterImage, TopicImage
 from mainstem.model.errors import MainstemError
-from mainstem.model.ids import TopicId
+from mainstem.model.ids import TopicId, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,22 @@ class TopicAdmin(Protocol):
         self, configs: Mapping[ConfigResource, Mapping[str, str]], *, validate_only: bool = False
     ) -> dict[ConfigResource, MainstemError | None]:
         """The old AlterConfigs: what is not named goes back to its default."""
+        ...
+
+    async def elect_leaders(
+        self, partitions: Sequence[TopicPartition] | None, *, unclean: bool = False
+    ) -> dict[TopicPartition, MainstemError | None]:
+        """None: every partition that needs an election; those that need none are then left out."""
+        ...
+
+    async def alter_reassignments(
+        self, reassignments: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, MainstemError | None]:
+        """None as replicas cancels the reassignment of that partition."""
+        ...
+
+    def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> Sequence[TopicPartition]:
+        """Those of the partitions (None: of all) whose replicas are being moved."""
         ...
 
     async def allocate_producer_ids(self, count: int) -> range:

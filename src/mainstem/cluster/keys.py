@@ -1,0 +1,45 @@
+"""Where what stands in the metadata store.
+
+    /mainstem/cluster                  ClusterEntry: the cluster's id, made once
+    /mainstem/controller               ControllerEntry under the lease of the node that leads
+    /mainstem/brokers/7                BrokerEntry under the lease of node 7: it is there while it lives
+    /mainstem/topics/orders            TopicEntry: id, options and every partition of one topic
+    /mainstem/configs/broker/7         ConfigEntry: dynamic options of node 7
+    /mainstem/configs/broker/          the same for all nodes (Kafka's default broker, named "")
+    /mainstem/configs/group/billing    ConfigEntry of one group; other kinds stand beside it
+    /mainstem/producer-ids             ProducerIdEntry: the first id that nobody has
+
+One topic is one key, with all its partitions, so that it is made, changed and removed whole, and a
+transaction takes one operation per topic. The value stays small (see entries.py): ten thousand
+partitions take some ten kilobytes, far below what etcd accepts.
+
+Everything that a node must know is under one prefix, so that one watch follows it all in order of
+revision. A name is the rest of its key and may hold any character, a slash too.
+"""
+
+from __future__ import annotations
+
+ROOT = "/mainstem/"
+CLUSTER = ROOT + "cluster"
+CONTROLLER = ROOT + "controller"
+PRODUCER_IDS = ROOT + "producer-ids"
+BROKERS = ROOT + "brokers/"
+TOPICS = ROOT + "topics/"
+CONFIGS = ROOT + "configs/"
+
+
+def broker_key(node_id: int) -> str:
+    return f"{BROKERS}{node_id}"
+
+
+def topic_key(name: str) -> str:
+    return TOPICS + name
+
+
+def config_key(kind: str, name: str) -> str:
+    return f"{CONFIGS}{kind}/{name}"
+
+
+def split_config_key(key: str) -> tuple[str, str]:
+    kind, _, name = key[len(CONFIGS) :].partition("/")
+    return kind, name
