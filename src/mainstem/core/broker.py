@@ -1,0 +1,211 @@
+"""The facade that every head calls: produce, fetch, offsets, groups, administration.
+
+A head translates its protocol into these calls and their errors back. What only passes through here
+(topic administration, groups) is reached as an attribute; what touches partitions is a method.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mainstem.config.broker import BrokerConfig
+from mainstem.core.append_turn import AppendTurn
+from mainstem.core.errors import InconsistentTopicId, InvalidRequest, NotEnoughReplicas, UnknownTopicId
+from mainstem.core.fetch_request import FetchDone, FetchEntry, FetchLimits, FetchRequest
+from mainstem.core.groups.coordinator import GroupCoordinator
+from mainstem.core.image import ClusterImage
+from mainstem.core.partition import Partition, ProduceResult
+from mainstem.core.ports import MetadataSource, TopicAdmin
+from mainstem.core.produce_request import ProduceDone, ProduceRequest
+from mainstem.core.producer_ids import ProducerIds
+from mainstem.core.replicas import Replicas
+from mainstem.log.directories import DirectoryDescription, LogDirectories
+from mainstem.log.partition_log import TimestampOffset
+from mainstem.log.validation import stage_batches
+from mainstem.model.batch import Buffer
+from mainstem.model.errors import MainstemError
+from mainstem.model.ids import ZERO_TOPIC_ID, TopicId, TopicPartition
+from mainstem.ports.clock import Clock, TimerHandle
+
+ALL_REPLICAS = -1  # acks: wait for the in-sync replicas
+HIGH_WATERMARK = -1  # delete_records: everything that is committed
+_EXPIRY_SWEEP_MS = 250.0
+
+
+class ProduceEntry(NamedTuple):
+    topic: str
+    partition: int
+    records: Buffer | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerServices:
+    """What the facade stands on; put together by the composition root."""
+
+    metadata: MetadataSource
+    admin: TopicAdmin
+    replicas: Replicas
+    directories: LogDirectories
+    groups: GroupCoordinator
+    turn: AppendTurn
+    clock: Clock
+    config: Callable[[], BrokerConfig]
+
+
+class Broker:
+    def __init__(self, services: BrokerServices) -> None:
+        self.admin = services.admin
+        self.groups = services.groups
+        self.clock = services.clock
+        self.replicas = services.replicas
+        self._metadata = services.metadata
+        self._directories = services.directories
+        self._turn = services.turn
+        self._config = services.config
+        self._producer_ids = ProducerIds(services.admin)
+        self._waiting: set[ProduceRequest] = set()  # only those that wait for a flush
+        self._sweep: TimerHandle | None = None
+
+    @property
+    def image(self) -> ClusterImage:
+        return self._metadata.image
+
+    @property
+    def config(self) -> BrokerConfig:
+        return self._config()
+
+    # ------------------------------------------------------------------ produce and fetch
+
+    def produce(
+        self, entries: Sequence[ProduceEntry], *, acks: int, timeout_ms: int, done: ProduceDone
+    ) -> None:
+        """Writes at the end of this turn; `done` gets a result per entry, in their order.
+
+        The records' memory must stay as it is until `done` was called, and where a result says that
+        time ran out, for good: the write may still be under way.
+        """
+        if not entries:
+            done([])
+            return
+        request = ProduceRequest(len(entries), done)
+        waits_for_disk = False
+        partitions = self.replicas.partitions
+        now_ms = self.clock.now_ms()
+        for index, entry in enumerate(entries):
+            partition = partitions.get((entry.topic, entry.partition))
+            try:
+                if partition is None:
+                    partition = self.replicas.get(entry.topic, entry.partition)
+                config = partition.log.config
+                if acks == ALL_REPLICAS and partition.isr_size < config.min_insync_replicas:
+                    raise NotEnoughReplicas(
+                        f"{partition.topic_partition} has {partition.isr_size} in-sync replica(s), "
+                        f"min.insync.replicas asks for {config.min_insync_replicas}"
+                    )
+                if entry.records is None:
+                    raise InvalidRequest(f"no records for {partition.topic_partition}")
+                batches = stage_batches(entry.records, config, now_ms)
+            except MainstemError as error:
+                request.complete(index, ProduceResult(-1, -1, -1, error))
+                continue
+            waits_for_disk |= config.acks_after == "disk"
+            if partition.stage(batches, request, index):
+                self._turn.add(partition)
+        if waits_for_disk and timeout_ms > 0:
+            request.deadline_ms = self.clock.monotonic_ms() + timeout_ms
+            self._turn.defer(lambda: self._wait_for(request))
+
+    def fetch(
+        self,
+        entries: Sequence[FetchEntry],
+        *,
+        min_bytes: int,
+        max_bytes: int,
+        max_wait_ms: int,
+        isolation: int,
+        done: FetchDone,
+    ) -> FetchRequest:
+        """Reads now or when `min_bytes` are there; the ticket's `cancel` gives up without an answer."""
+        limits = FetchLimits(min_bytes, max_bytes, max_wait_ms, isolation)
+        request = FetchRequest(entries, limits, self._partition_for, self._turn, self.clock, done)
+        request.start()
+        return request
+
+    def _partition_for(self, entry: FetchEntry) -> Partition:
+        partition = self.replicas.partitions.get((entry.topic, entry.partition))
+        if entry.topic_id != ZERO_TOPIC_ID:
+            self._check_topic_id(entry, partition)
+        if partition is None:
+            partition = self.replicas.get(entry.topic, entry.partition)
+        if entry.leader_epoch != -1:
+            partition.check_leader_epoch(entry.leader_epoch)
+        return partition
+
+    def _check_topic_id(self, entry: FetchEntry, partition: Partition | None) -> None:
+        if partition is not None and partition.topic_id == entry.topic_id:
+            return
+        if entry.topic_id not in self.image.topics_by_id:
+            raise UnknownTopicId(f"no topic has the id of {entry.topic or 'this request'}")
+        if partition is not None:
+            raise InconsistentTopicId(f"{entry.topic} has another topic id now")
+
+    def _wait_for(self, request: ProduceRequest) -> None:
+        """After the turn's writes: those not answered wait for a flush, and not for ever."""
+        if request.is_answered:
+            return
+        self._waiting.add(request)
+        if self._sweep is None:
+            self._sweep = self.clock.call_later(_EXPIRY_SWEEP_MS, self._expire_waiting)
+
+    def _expire_waiting(self) -> None:
+        now_ms = self.clock.monotonic_ms()
+        for request in [r for r in self._waiting if r.is_answered or r.deadline_ms <= now_ms]:
+            self._waiting.discard(request)
+            request.expire()
+        self._sweep = self.clock.call_later(_EXPIRY_SWEEP_MS, self._expire_waiting) if self._waiting else None
+
+    # ------------------------------------------------------------------ one partition
+
+    def partition(self, topic: str, index: int) -> Partition:
+        return self.replicas.get(topic, index)
+
+    async def offset_for_timestamp(self, partition: Partition, timestamp_ms: int) -> TimestampOffset | None:
+        """The first committed record at or after the time."""
+        found = await asyncio.to_thread(partition.log.offset_for_timestamp, timestamp_ms)
+        return found if found is not None and found.offset < partition.high_watermark else None
+
+    async def offset_of_max_timestamp(self, partition: Partition) -> TimestampOffset | None:
+        return await asyncio.to_thread(partition.log.offset_of_max_timestamp)
+
+    async def delete_records(self, partition: Partition, offset: int) -> int:
+        """Moves the log start to `offset`; the new low watermark. Raises OffsetOutOfRange."""
+        target = partition.high_watermark if offset == HIGH_WATERMARK else offset
+        partition.log.delete_records(target)
+        await asyncio.to_thread(self._directories.checkpoint)
+        return partition.log.log_start_offset
+
+    # ------------------------------------------------------------------ node
+
+    async def allocate_producer_id(self) -> tuple[int, int]:
+        """A new producer id and its first epoch."""
+        return await self._producer_ids.allocate(), 0
+
+    def log_directories(self) -> Sequence[DirectoryDescription]:
+        return self._directories.describe()
+
+    def topic_name(self, topic_id: TopicId) -> str:
+        topic = self.image.topics_by_id.get(topic_id)
+        if topic is None:
+            raise UnknownTopicId("no topic has this id")
+        return topic.name
+
+    def leads(self, topic_partition: TopicPartition) -> bool:
+        return topic_partition in self.replicas.partitions
+
+    def close(self) -> None:
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None

@@ -1,0 +1,24 @@
+"""What a client of a coordinator is told when the log below it refuses."""
+
+from __future__ import annotations
+
+from mainstem.core.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    InvalidCommitOffsetSize,
+    LeaderNotAvailable,
+    NotCoordinator,
+    NotLeaderOrFollower,
+)
+from mainstem.log.errors import BatchTooLarge
+
+
+def coordinator_error(error: Exception) -> Exception:
+    """Every such error makes a client look for its coordinator and try again, except for a record too large."""
+    if isinstance(error, (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)):
+        return error
+    if isinstance(error, (NotLeaderOrFollower, LeaderNotAvailable)):
+        return NotCoordinator(str(error))
+    if isinstance(error, BatchTooLarge):
+        return InvalidCommitOffsetSize(str(error))
+    return CoordinatorNotAvailable(f"the coordinator's log refused: {error}")

@@ -1,0 +1,295 @@
+"""The group coordinator as heads see it: routes each call to the shard that owns the group.
+
+A shard is a partition of `__consumer_offsets` that this node leads. A method that waits is a coroutine; when
+its caller goes away it is cancelled, and nothing is left behind that a time-out does not clear. Errors are
+classes of `mainstem.core.errors`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+from mainstem.core.coordinator.runtime import ShardLog, ShardState
+from mainstem.core.errors import (
+    CoordinatorLoadInProgress,
+    InvalidGroupId,
+    InvalidSessionTimeout,
+    NotCoordinator,
+)
+from mainstem.core.groups import offsets
+from mainstem.core.groups.config import GroupConfig
+from mainstem.core.groups.describe import describe, matches, summarize
+from mainstem.core.groups.rebalance import GroupCounters, GroupsResult
+from mainstem.core.groups.requests import (
+    CommitRequest,
+    FetchedOffset,
+    GroupDescription,
+    GroupSummary,
+    JoinRequest,
+    JoinResult,
+    LeaveResult,
+    LeavingMember,
+    SyncRequest,
+    SyncResult,
+)
+from mainstem.core.groups.shard import GroupShard
+from mainstem.model.errors import MainstemError
+from mainstem.ports.clock import Clock, TimerHandle
+from mainstem.ports.random import Randomness
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+SWEEP_SLICE_GROUPS: Final = 500
+
+_log = logging.getLogger(__name__)
+
+
+def java_string_hash(text: str) -> int:
+    """Java's String.hashCode, as an unsigned 32-bit number: over UTF-16 units."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for index in range(0, len(units), 2):
+        value = (31 * value + (units[index] << 8 | units[index + 1])) & 0xFFFFFFFF
+    return value
+
+
+class GroupCoordinator:
+    def __init__(
+        self, clock: Clock, randomness: Randomness, config: GroupConfig, *, partition_count: int = 50
+    ) -> None:
+        self.counters = GroupCounters()
+        self._clock = clock
+        self._randomness = randomness
+        self._config = config
+        self._partition_count = partition_count
+        self._shards: dict[int, GroupShard] = {}
+        self._sweep_timer: TimerHandle | None = None
+
+    # --- life
+
+    @property
+    def config(self) -> GroupConfig:
+        return self._config
+
+    def update_config(self, config: GroupConfig) -> None:
+        self._config = config
+        for shard in self._shards.values():
+            shard.config = config
+
+    def set_partition_count(self, partition_count: int) -> None:
+        """What the internal topic really has; it is made before the first group is served."""
+        self._partition_count = partition_count
+
+    def on_leader(self, partition: int, epoch: int, log: ShardLog) -> None:
+        shard = self._shards.get(partition)
+        if shard is None:
+            name = f"{OFFSETS_TOPIC}-{partition}"
+            shard = GroupShard(name, self._clock, self._randomness, self._config, self.counters)
+            self._shards[partition] = shard
+        shard.runtime.on_leader(epoch, log)
+        if self._sweep_timer is None:
+            self._schedule_sweep()
+
+    def on_resigned(self, partition: int, epoch: int) -> None:
+        shard = self._shards.get(partition)
+        if shard is not None:
+            shard.runtime.on_resigned(epoch)
+
+    async def loaded(self) -> None:
+        """Waits until no shard is loading."""
+        for shard in list(self._shards.values()):
+            await shard.runtime.loaded()
+
+    def close(self) -> None:
+        """The node stops: whoever waits is told to look for another coordinator."""
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+            self._sweep_timer = None
+        for shard in self._shards.values():
+            shard.runtime.flush()
+            shard.runtime.on_resigned(shard.runtime.epoch)
+
+    def on_topics_removed(self, topics: Iterable[str]) -> None:
+        names = tuple(topics)
+        for shard in self._shards.values():
+            if shard.runtime.state is not ShardState.RESIGNED:
+                shard.drop_topics(names)
+
+    # --- routing
+
+    def partition_for(self, group_id: str) -> int:
+        """As Kafka computes it, so that its tools look in the same place."""
+        return (java_string_hash(group_id) & 0x7FFFFFFF) % self._partition_count
+
+    def _shard(self, group_id: str) -> GroupShard:
+        shard = self._shards.get(self.partition_for(group_id))
+        if shard is None:
+            raise NotCoordinator(f"group {group_id} is coordinated elsewhere")
+        if shard.runtime.state is not ShardState.ACTIVE:
+            shard.runtime.check_active()
+        return shard
+
+    def _named_shard(self, group_id: str) -> GroupShard:
+        if not group_id:
+            raise InvalidGroupId("a group needs a name")
+        return self._shard(group_id)
+
+    # --- membership
+
+    async def join(self, request: JoinRequest) -> JoinResult:
+        shard = self._named_shard(request.group_id)
+        low, high = self._config.min_session_timeout_ms, self._config.max_session_timeout_ms
+        if not low <= request.session_timeout_ms <= high:
+            raise InvalidSessionTimeout(f"a session time-out is between {low} and {high} ms")
+        waiter: asyncio.Future[JoinResult] = asyncio.get_running_loop().create_future()
+        shard.runtime.run(request.group_id, lambda: shard.decide_join(request, waiter))
+        return await waiter
+
+    async def sync(self, request: SyncRequest) -> SyncResult:
+        shard = self._named_shard(request.group_id)
+        waiter: asyncio.Future[SyncResult] = asyncio.get_running_loop().create_future()
+        shard.runtime.run(request.group_id, lambda: shard.decide_sync(request, waiter))
+        return await waiter
+
+    def heartbeat(
+        self, group_id: str, member_id: str, generation: int, instance_id: str | None = None
+    ) -> None:
+        """Returns when all is well. While the shard loads, all is: nobody's session ends then."""
+        try:
+            shard = self._named_shard(group_id)
+        except CoordinatorLoadInProgress:
+            return
+        shard.heartbeat(group_id, member_id, generation, instance_id)
+
+    async def leave(self, group_id: str, members: Sequence[LeavingMember]) -> list[LeaveResult]:
+        shard = self._named_shard(group_id)
+        waiter: asyncio.Future[list[LeaveResult]] = asyncio.get_running_loop().create_future()
+        shard.runtime.run(group_id, lambda: shard.decide_leave(group_id, members, waiter))
+        return await waiter
+
+    # --- offsets
+
+    async def commit_offsets(self, request: CommitRequest) -> list[Exception | None]:
+        """One entry an offset of the request: its error, or none. Raises what concerns all of them."""
+        return await self.commit_offsets_soon(request)
+
+    def commit_offsets_soon(self, request: CommitRequest) -> asyncio.Future[list[Exception | None]]:
+        """The same without a coroutine, for many commits in one turn."""
+        shard = self._shard(request.group_id)
+        waiter: asyncio.Future[list[Exception | None]] = asyncio.get_running_loop().create_future()
+        shard.runtime.run(request.group_id, lambda: shard.decide_commit(request, waiter), blind=True)
+        return waiter
+
+    async def fetch_offsets(
+        self,
+        group_id: str,
+        topics: Iterable[tuple[str, Sequence[int]]] | None = None,
+        *,
+        require_stable: bool = False,  # noqa: ARG002 - offsets of open transactions: none exist yet
+    ) -> list[FetchedOffset]:
+        """Of these partitions (-1 where nothing is committed), or of all that have an offset."""
+        shard = self._shard(group_id)
+        waiter: asyncio.Future[list[FetchedOffset]] = asyncio.get_running_loop().create_future()
+        shard.runtime.run(
+            group_id,
+            lambda: GroupsResult(waiter=waiter, response=offsets.fetch(shard.groups.get(group_id), topics)),
+        )
+        return await waiter
+
+    async def delete_offsets(
+        self, group_id: str, partitions: Sequence[tuple[str, int]]
+    ) -> list[Exception | None]:
+        shard = self._named_shard(group_id)
+        waiter: asyncio.Future[list[Exception | None]] = asyncio.get_running_loop().create_future()
+        shard.runtime.run(group_id, lambda: shard.decide_delete_offsets(group_id, partitions, waiter))
+        return await waiter
+
+    # --- for tools
+
+    async def describe(self, group_id: str) -> GroupDescription:
+        shard = self._named_shard(group_id)
+        waiter: asyncio.Future[GroupDescription] = asyncio.get_running_loop().create_future()
+        shard.runtime.run(
+            group_id,
+            lambda: GroupsResult(waiter=waiter, response=describe(group_id, shard.groups.get(group_id))),
+        )
+        return await waiter
+
+    def list_groups(self, states: Collection[str] = (), types: Collection[str] = ()) -> list[GroupSummary]:
+        """All groups of the shards that this node leads, filtered without regard to case."""
+        wanted_states = {state.lower() for state in states}
+        wanted_types = {kind.lower() for kind in types}
+        found: list[GroupSummary] = []
+        for shard in self._shards.values():
+            if shard.runtime.state is ShardState.RESIGNED:
+                continue
+            shard.runtime.check_active()
+            found += [
+                summarize(group)
+                for group in shard.groups.values()
+                if matches(group, wanted_states, wanted_types)
+            ]
+        return found
+
+    async def delete_groups(self, group_ids: Sequence[str]) -> dict[str, Exception | None]:
+        outcomes: dict[str, Exception | None] = {}
+        waiters: dict[str, asyncio.Future[None]] = {}
+        for group_id in group_ids:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            try:
+                self._start_delete(group_id, waiter)
+            except MainstemError as error:
+                outcomes[group_id] = error
+            else:
+                waiters[group_id] = waiter
+        for group_id, waiter in waiters.items():
+            try:
+                await waiter
+                outcomes[group_id] = None
+            except MainstemError as error:
+                outcomes[group_id] = error
+        return outcomes
+
+    def _start_delete(self, group_id: str, waiter: asyncio.Future[None]) -> None:
+        shard = self._shard(group_id)
+        shard.runtime.run(group_id, lambda: shard.decide_delete_group(group_id, waiter))
+
+    @property
+    def group_count(self) -> int:
+        return sum(len(shard.groups) for shard in self._shards.values())
+
+    def shard_states(self) -> Mapping[int, str]:
+        return {partition: shard.runtime.state.value for partition, shard in self._shards.items()}
+
+    # --- expiry
+
+    def _schedule_sweep(self) -> None:
+        self._sweep_timer = self._clock.call_later(
+            self._config.retention_check_interval_ms, self._begin_sweep
+        )
+
+    def _begin_sweep(self) -> None:
+        left = [
+            (shard, group_id)
+            for shard in self._shards.values()
+            if shard.runtime.state is ShardState.ACTIVE
+            for group_id in shard.groups
+        ]
+        left.reverse()
+        self._sweep(left)
+
+    def _sweep(self, left: list[tuple[GroupShard, str]]) -> None:
+        """A slice now and the rest in later turns: the loop has other things to do."""
+        now_ms = self._clock.now_ms()
+        for _ in range(min(SWEEP_SLICE_GROUPS, len(left))):
+            shard, group_id = left.pop()
+            try:
+                shard.runtime.run(group_id, lambda s=shard, g=group_id: s.decide_expire(g, now_ms))
+            except MainstemError as error:
+                _log.debug("group %s: not swept: %s", group_id, error)
+        if left:
+            self._sweep_timer = self._clock.call_later(0, lambda: self._sweep(left))
+        else:
+            self._schedule_sweep()
