@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from mainstem.client.cluster import ClusterClient, TopicView
-from mainstem.client.errors import Refused, check
+from mainstem.client.errors import Refused, UnexpectedAnswer, check
+from mainstem.model.ids import TopicId
 from mainstem.wire.kafka.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -63,6 +64,14 @@ class OptionView:
         return self.source is ConfigSource.TOPIC
 
 
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    name: str
+    topic_id: TopicId
+    partition_count: int
+    replication_factor: int
+
+
 def list_topics(cluster: ClusterClient) -> list[TopicView]:
     found = cluster.refresh(None)
     return sorted(
@@ -78,7 +87,7 @@ def create_topic(
     replication_factor: int = -1,
     config: Mapping[str, str] | None = None,
     validate_only: bool = False,
-) -> None:
+) -> CreatedTopic:
     """-1 leaves the number to the broker's defaults."""
     request = CreateTopicsRequest(
         topics=[
@@ -97,6 +106,10 @@ def create_topic(
     answer = cluster.ask_controller(request, CreateTopicsResponse)
     for topic in answer.topics:
         check(topic.error_code, f"topic {topic.name}", topic.error_message)
+        return CreatedTopic(
+            topic.name, TopicId(topic.topic_id), topic.num_partitions, topic.replication_factor
+        )
+    raise UnexpectedAnswer("the controller", f"its answer does not name {name}")
 
 
 def delete_topics(cluster: ClusterClient, names: Sequence[str]) -> dict[str, Refused | None]:

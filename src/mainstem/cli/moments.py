@@ -1,0 +1,64 @@
+"""Points in time and in a log, as people write them and read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import click
+
+# A whole number this large is milliseconds since 1970 (from 1973 on) and not an offset.
+_SMALLEST_TIMESTAMP_MS: Final = 100_000_000_000
+
+
+class Start(NamedTuple):
+    """Where to begin to read: `kind` is earliest, latest, offset, before-end or time."""
+
+    kind: str
+    value: int = 0
+
+
+def parse_start(text: str) -> Start:
+    word = text.strip().lower()
+    if word in ("earliest", "latest"):
+        return Start(word)
+    kind, colon, rest = word.partition(":")
+    if colon and kind in ("offset", "time"):
+        if kind == "time":
+            return Start("time", parse_time_ms(text.strip()[5:]))
+        if rest.isdecimal():
+            return Start("offset", int(rest))
+    if word.isdecimal():
+        number = int(word)
+        return Start("time" if number >= _SMALLEST_TIMESTAMP_MS else "offset", number)
+    if word.startswith("-") and word[1:].isdecimal():
+        return Start("before-end", int(word[1:]))
+    return Start("time", parse_time_ms(text))
+
+
+def parse_time_ms(text: str) -> int:
+    """ISO 8601, in UTC unless it says otherwise, or milliseconds since 1970."""
+    stripped = text.strip()
+    if stripped.isdecimal() and len(stripped) > 8:
+        return int(stripped)
+    try:
+        moment = datetime.fromisoformat(stripped)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is no point in time: write 2026-11-19T08:30, 2026-11-19T08:30:00+01:00, or milliseconds "
+            "since 1970"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def time_text(timestamp_ms: int) -> str:
+    """ISO 8601 in UTC with milliseconds; the bare number where no calendar reaches."""
+    if timestamp_ms < 0:
+        return "-" if timestamp_ms == -1 else str(timestamp_ms)
+    try:
+        moment = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return str(timestamp_ms)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03d}Z"

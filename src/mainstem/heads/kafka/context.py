@@ -1,0 +1,79 @@
+"""A request on its way through the head.
+
+An `Exchange` is a request from its frame to its answer, and at the same time the place of its answer in
+the connection's order. Hot APIs subclass it. For all others the dispatcher makes a `RequestContext` and
+awaits the handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from mainstem.heads.kafka.meters import ApiMeter
+from mainstem.heads.session import Part
+from mainstem.model.batch import Buffer
+
+if TYPE_CHECKING:
+    from mainstem.core.broker import Broker
+    from mainstem.heads.kafka.connection import KafkaSession
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What a handler may know besides the request itself."""
+
+    broker: Broker
+    version: int
+    client_id: str | None
+    client_host: str
+    listener: str
+    correlation_id: int
+
+
+class Api(NamedTuple):
+    """A line of the dispatch table."""
+
+    key: int
+    min_version: int
+    max_version: int
+    flexible_from: int  # first version with tagged fields in the request header
+    new_exchange: Callable[..., Exchange]
+    meter: ApiMeter
+
+
+class Exchange:
+    """One request and its answer."""
+
+    __slots__ = ("api", "buffer", "correlation_id", "held_bytes", "parts", "session", "started_ns", "version")
+
+    # Whether it waits for something that may not come: a server that stops need not wait for it.
+    IS_LONG_POLL: ClassVar[bool] = False
+
+    def __init__(
+        self, session: KafkaSession, api: Api, version: int, correlation_id: int, started_ns: int
+    ) -> None:
+        self.session = session
+        self.api = api
+        self.version = version
+        self.correlation_id = correlation_id
+        self.started_ns = started_ns
+        self.parts: Sequence[Part] | None = None
+        self.held_bytes = 0  # what this request counts in the memory of all requests
+        self.buffer: bytearray | None = None  # on loan; goes back when the request is answered
+
+    def serve(self, data: Buffer, position: int, end: int) -> None:
+        """Decodes the body, `data[position:end]`, and answers now or later.
+
+        `data` stays untouched until the answer.
+        """
+        raise NotImplementedError
+
+    def answer(self, parts: Sequence[Part]) -> None:
+        """The whole response, size included. Called exactly once."""
+        self.parts = parts
+        self.session.finished(self)
+
+    def cancel(self) -> None:
+        """The connection is gone. What cannot be cancelled answers later, to nobody."""
