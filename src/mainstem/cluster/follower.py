@@ -1,9 +1,14 @@
 """Keeps this node's image in step with the metadata store.
 
 The follower reads everything once, then watches from the revision after. What one read of the watch
-brings becomes one image and one delta, handed to the subscribers in the order in which they
-subscribed, on the loop, before anybody who waits for that revision goes on. So a change that a
-caller waited for has been applied by every room of this node.
+brings becomes one image and one delta:
+
+    read -> each room applies it, one after the other, in the order of subscription
+         -> the image is shown (`image`) -> who waits for that revision goes on (`wait_for`)
+
+A room may take its time (new folders are made in a worker thread): the next change is not read
+before all rooms are done with this one. So whatever an image shows has been applied by every room
+of this node: a topic that a client can see can also be written.
 
 When the watch fell behind the store's history, the follower reads everything again and makes the
 difference one large delta: subscribers cannot tell.
@@ -14,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from mainstem.cluster import keys
 from mainstem.cluster.errors import MetadataWriteFailed, RevisionCompacted, StoreClosed
@@ -22,7 +27,7 @@ from mainstem.cluster.image_builder import EMPTY_IMAGE, missing_as_deleted, next
 from mainstem.cluster.store import Event, MetadataStore, Watch
 from mainstem.core.image import ClusterImage, MetadataDelta
 
-Subscriber = Callable[[ClusterImage, MetadataDelta], None]
+Subscriber = Callable[[ClusterImage, MetadataDelta], Awaitable[None] | None]
 
 RETRY_DELAY_S = 0.2
 
@@ -82,7 +87,7 @@ class MetadataFollower:
     async def _load(self) -> None:
         read = await self._store.range(keys.ROOT)
         entries = (Event(entry.key, entry.value, entry.mod_revision) for entry in read.entries)
-        self._publish(missing_as_deleted(self._image, entries, read.revision), read.revision)
+        await self._publish(missing_as_deleted(self._image, entries, read.revision), read.revision)
         if self._watch is not None:
             self._watch.close()
         self._watch = self._store.watch(keys.ROOT, read.revision + 1)
@@ -110,15 +115,18 @@ class MetadataFollower:
     async def _follow_watch(self) -> None:
         assert self._watch is not None
         async for batch in self._watch:
-            self._publish(batch.events, batch.revision)
+            await self._publish(batch.events, batch.revision)
 
-    def _publish(self, events: list[Event] | tuple[Event, ...], revision: int) -> None:
-        self._image, delta = next_image(self._image, events, revision)
+    async def _publish(self, events: list[Event] | tuple[Event, ...], revision: int) -> None:
+        image, delta = next_image(self._image, events, revision)
         for subscriber in self._subscribers:
             try:
-                subscriber(self._image, delta)
+                applying = subscriber(image, delta)
+                if applying is not None:
+                    await applying
             except Exception:
                 _log.exception("a room of this node failed to apply metadata revision %d", revision)
+        self._image = image
         while self._waiters and self._waiters[0][0] <= revision:
             future = heapq.heappop(self._waiters)[2]
             if not future.done():

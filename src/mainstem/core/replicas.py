@@ -199,7 +199,7 @@ class Replicas:
     def fail_directory(self, path: str, reason: str) -> None:
         """A log directory is gone: its own partitions go offline, all others stay."""
         for partition in list(self._partitions.values()):
-            if partition.log.directory == path:
+            if partition.log.directory.rpartition("/")[0] == path:
                 partition.fail(StorageFailed(reason))
 
     def _on_failed(self, partition: Partition, error: Exception) -> None:
