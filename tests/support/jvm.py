@@ -1,10 +1,11 @@
 """Java programs for tests and benchmarks, from Maven packages alone.
 
 A folder tests/jvm/<name>/ holds a pom.xml that lists packages and, where a test needs code of its own,
-.java files. The first use copies the packages and compiles the sources into .cache/jvm/<name>/<digest>/,
-where the digest covers the pom and the sources: later uses ask neither Maven nor the network, and a changed
-pom never meets an old package. A lock on a file makes parallel test workers wait for the one that is at it;
-the folder appears under its name only when whole.
+.java files; a `sourceDirectory` in the pom names another folder for them. The first use copies the packages
+and compiles the sources into .cache/jvm/<name>/<digest>/, where the digest covers the pom and the sources:
+later uses ask neither Maven nor the network, and a changed pom never meets an old package. A lock on a file
+makes parallel test workers wait for the one that is at it; the folder appears under its name only when
+whole.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import xml.etree.ElementTree as xml
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -23,6 +25,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 POMS = PROJECT / "tests" / "jvm"
 CACHE = PROJECT / ".cache" / "jvm"
 
+MAVEN = "{http://maven.apache.org/POM/4.0.0}"
 COPY_PACKAGES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 RESOLVE_TIMEOUT_S = 600
 COMPILE_TIMEOUT_S = 120
@@ -112,12 +115,13 @@ def _environment(changes: Mapping[str, str] | None) -> dict[str, str]:
 def _digest(source: Path) -> str:
     digest = hashlib.sha256(COPY_PACKAGES.encode())
     for path in (source / "pom.xml", *_java_files(source)):
-        digest.update(path.relative_to(source).as_posix().encode() + b"\0" + path.read_bytes())
+        digest.update(os.path.relpath(path, source).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def _java_files(source: Path) -> list[Path]:
-    return sorted(source.rglob("*.java"))
+    elsewhere = xml.parse(source / "pom.xml").findtext(f"{MAVEN}build/{MAVEN}sourceDirectory")
+    return sorted((source / (elsewhere or ".")).rglob("*.java"))
 
 
 @contextlib.contextmanager
