@@ -19,16 +19,16 @@ class ServerLimits:
 class ConnectionCount:
     """How many connections there are, altogether and per address."""
 
-    __slots__ = ("_limits", "_per_ip", "total")
+    __slots__ = ("_per_ip", "limits", "total")
 
     def __init__(self, limits: ServerLimits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._per_ip: dict[str, int] = {}
         self.total = 0
 
     def admit(self, ip: str) -> bool:
         of_ip = self._per_ip.get(ip, 0)
-        if self.total >= self._limits.max_connections or of_ip >= self._limits.max_connections_per_ip:
+        if self.total >= self.limits.max_connections or of_ip >= self.limits.max_connections_per_ip:
             return False
         self.total += 1
         self._per_ip[ip] = of_ip + 1

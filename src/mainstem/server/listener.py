@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mainstem.server.addresses import bind
 from mainstem.server.buffers import RequestMemory
 from mainstem.server.connection import Connection, SessionFactory
 from mainstem.server.limits import ConnectionCount, ServerLimits
@@ -49,14 +52,32 @@ class Server:
         *,
         tls: ssl.SSLContext | None = None,
     ) -> ListenerAddress:
-        """Accepts connections from now on. Port 0 takes a free one; the answer says which."""
-        listener = await self.loop.create_server(
-            lambda: Connection(self, name, new_session), host, port, backlog=_BACKLOG, ssl=tls
-        )
-        self._listeners.append(listener)
+        """Binds and accepts connections from now on. Port 0 takes a free one; the answer says which."""
+        return await self.listen_on(name, bind(host, port), new_session, tls=tls)
+
+    async def listen_on(
+        self,
+        name: str,
+        sockets: Sequence[socket.socket],
+        new_session: SessionFactory,
+        *,
+        tls: ssl.SSLContext | None = None,
+    ) -> ListenerAddress:
+        """Accepts connections on bound sockets, which belong to the server from then on."""
+        for bound in sockets:
+            listener = await self.loop.create_server(
+                lambda: Connection(self, name, new_session), sock=bound, backlog=_BACKLOG, ssl=tls
+            )
+            self._listeners.append(listener)
         self._start_timer()
-        bound = listener.sockets[0].getsockname()
-        return ListenerAddress(name, bound[0], bound[1])
+        address = sockets[0].getsockname()
+        return ListenerAddress(name, address[0], address[1])
+
+    def update_limits(self, limits: ServerLimits) -> None:
+        """Connections that are there stay, even above a lower limit."""
+        self.limits = limits
+        self.counts.limits = limits
+        self.buffers.limit = limits.request_memory_bytes
 
     async def stop(self, deadline_s: float) -> None:
         """Accepts no more, lets requests that have begun finish until the deadline, then closes."""
