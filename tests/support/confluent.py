@@ -109,7 +109,7 @@ def poll_members(
     members: Sequence[Consumer],
     is_done: Callable[[], bool],
     what: str,
-    on_message: Callable[[Message], None] = lambda message: None,
+    on_message: Callable[[Message], object] = lambda _: None,
 ) -> None:
     """Polls the members of a group in turn, which is what makes them rebalance, until `is_done`."""
     deadline = time.monotonic() + PATIENCE_S
