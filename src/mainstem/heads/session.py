@@ -50,12 +50,17 @@ class ReceiveBuffers(Protocol):
     shared: memoryview  # whatever arrives while no frame is partial; valid until `received` returns
     is_exhausted: bool  # no new request should be read until `when_room` calls back
 
+    @property
+    def is_overdrawn(self) -> bool:
+        """Twice the limit is held: not even a frame that has begun may grow."""
+        ...
+
     def charge(self, count: int) -> None:
         """Counts `count` bytes of requests as held; a negative count gives them back."""
         ...
 
     def take(self, size: int) -> bytearray:
-        """A buffer of at least `size` bytes, charged by its length."""
+        """A buffer of at least `size` bytes; who fills it charges what it fills."""
         ...
 
     def give(self, buffer: bytearray) -> None:
@@ -79,6 +84,10 @@ class Channel(Protocol):
 
     def answered(self) -> None:
         """Some reserved answer got its parts. Empty parts mean that nothing is to be sent."""
+        ...
+
+    def flush(self) -> None:
+        """Sends what is ready now, in the middle of a read, instead of at its end."""
         ...
 
     def pause(self) -> None: ...

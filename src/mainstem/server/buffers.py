@@ -5,8 +5,9 @@ what it must keep. A large frame is received straight into a buffer of its own, 
 and given back: released ones wait in free lists by size class, so that a steady stream of large requests
 touches no fresh memory.
 
-`held_bytes` counts what requests hold, whole or partial. Above the limit no connection starts another
-request, until enough was given back; frames that have begun may go on, up to twice the limit.
+`held_bytes` counts the bytes of requests, whole or partial, that have come and are held; a fresh buffer
+costs nothing before it is filled. Above the limit no connection starts another request, until enough was
+given back; frames that have begun may go on, up to twice the limit.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ class RequestMemory:
         self._free_limit = free_limit
         self._waiters: deque[Callable[[], None]] = deque()
 
+    @property
+    def is_overdrawn(self) -> bool:
+        return self.held_bytes > 2 * self.limit
+
     def charge(self, count: int) -> None:
         self.held_bytes += count
         if count > 0:
@@ -58,11 +63,8 @@ class RequestMemory:
         free = self._free.get(capacity)
         if free:
             self._free_bytes -= capacity
-            buffer = free.pop()
-        else:
-            buffer = bytearray(capacity)
-        self.charge(capacity)
-        return buffer
+            return free.pop()
+        return bytearray(capacity)
 
     def give(self, buffer: bytearray) -> None:
         capacity = len(buffer)
@@ -72,7 +74,6 @@ class RequestMemory:
         ):
             self._free.setdefault(capacity, []).append(buffer)
             self._free_bytes += capacity
-        self.charge(-capacity)
 
     def when_room(self, callback: Callable[[], None]) -> None:
         self._waiters.append(callback)

@@ -166,6 +166,11 @@ class Connection(asyncio.BufferedProtocol):
         if self._sender.pending_bytes:
             self._check_congestion()
 
+    def flush(self) -> None:
+        self._outbox.flush()
+        if self._sender.pending_bytes:
+            self._check_congestion()
+
     def pause(self) -> None:
         if not self._is_paused and not self._is_closing:
             self._is_paused = True

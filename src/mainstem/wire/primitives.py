@@ -6,6 +6,7 @@ length is such a varint holding the length plus one, so that zero can mean null.
 
 from __future__ import annotations
 
+from mainstem.model.batch import Buffer
 from mainstem.wire.errors import InvalidMessage, TruncatedMessage
 
 MAX_UVARINT = 0xFFFFFFFF
@@ -15,7 +16,7 @@ MAX_STRING_BYTES = 0x7FFF
 ONE_BYTE_UVARINTS = tuple(bytes((value,)) for value in range(128))
 
 
-def read_uvarint(buffer: bytes | memoryview, position: int) -> tuple[int, int]:
+def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
     """The value and the position after it; at most five bytes."""
     value = 0
     for shift in (0, 7, 14, 21, 28):
@@ -29,7 +30,7 @@ def read_uvarint(buffer: bytes | memoryview, position: int) -> tuple[int, int]:
     raise InvalidMessage("a variable-length integer is longer than 32 bits")
 
 
-def read_compact_length(buffer: bytes | memoryview, position: int) -> tuple[int, int]:
+def read_compact_length(buffer: Buffer, position: int) -> tuple[int, int]:
     """The length, -1 for null, and the position after it."""
     value, position = read_uvarint(buffer, position)
     return value - 1, position
@@ -48,7 +49,7 @@ def uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def skip_tagged_fields(buffer: bytes | memoryview, position: int, end: int, count: int) -> int:
+def skip_tagged_fields(buffer: Buffer, position: int, end: int, count: int) -> int:
     """The position after `count` tagged fields that nobody here knows."""
     for _ in range(count):
         _, position = read_uvarint(buffer, position)

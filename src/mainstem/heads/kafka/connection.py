@@ -5,8 +5,8 @@ A frame is four bytes of size and as many bytes of request. What arrives is in o
     shared   no frame is partial: the server's common buffer is offered. Whole frames in it are copied out
              in one piece and served from there.
     own      a frame is partial: its rest is received straight into a buffer of its own. The first buffer
-             is at most a megabyte, or as much as this peer has filled before, and doubles as bytes arrive,
-             so that a lying size costs the liar's bytes and not our memory.
+             is small, or as large as this peer has filled before, and doubles as bytes arrive; what counts
+             as held is what has come. So a lying size costs the liar's bytes and not our memory.
 
 Requests are served as they come, without waiting for the answer to the one before; the channel sends
 answers in the order of the requests. The session stops reading, and keeps what it has read already as
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 MAX_UNANSWERED: Final = 256  # requests of one connection
-MAX_HELD_BYTES: Final = 16 << 20  # of requests of one connection; one larger request alone is allowed
-_FIRST_BUFFER_BYTES: Final = 1 << 20
+_FIRST_BUFFER_BYTES: Final = 128 << 10
 _FLUSH_EVERY: Final = 32  # answers that wait for the end of a read
 _SIZE_BYTES: Final = 4
 _HEADER: Final = struct.Struct(">hhih")
@@ -75,6 +74,7 @@ class KafkaSession:
         "_is_paused",
         "_is_taking",
         "_largest_bytes",
+        "_max_held_bytes",
         "channel",
         "client_id",
         "head",
@@ -86,6 +86,7 @@ class KafkaSession:
         self.client_id: str | None = None
         self._client_id_bytes: Buffer = b""
         self._apis = head.apis
+        self._max_held_bytes = head.max_held_bytes  # one request alone may be larger
         self._buffers = channel.buffers
         self._frame: bytearray | None = None  # of a partial frame, size field included
         self._filled = 0  # bytes of it that have come
@@ -115,6 +116,7 @@ class KafkaSession:
             self._take(bytes(self._buffers.shared[:count]))
             return
         self._filled += count
+        self._buffers.charge(count)
         if self._filled == self._frame_bytes:
             self._frame_filled(frame)
         elif self._filled == len(frame):
@@ -181,6 +183,7 @@ class KafkaSession:
         frame = self._buffers.take(min(frame_bytes, max(self._largest_bytes, len(data))))
         count = len(data) - position
         frame[:count] = data[position:]
+        self._buffers.charge(count)
         self._frame = frame
         self._filled = count
         self._frame_bytes = frame_bytes
@@ -209,13 +212,14 @@ class KafkaSession:
         if self._buffers.is_overdrawn:
             self._close("the memory for requests is used up twice over")
             return
-        larger = self._buffers.take(min(self._frame_bytes, 2 * len(frame)))
+        larger = self._buffers.take(min(self._frame_bytes, max(_FIRST_BUFFER_BYTES, 2 * len(frame))))
         larger[: self._filled] = memoryview(frame)[: self._filled]
         self._buffers.give(frame)
         self._frame = larger
 
     def _return_frame(self, frame: bytearray) -> None:
         self._frame = None
+        self._buffers.charge(-self._filled)
         self._buffers.give(frame)
 
     def _refuse_size(self, size: int, start: bytes) -> None:
@@ -237,6 +241,7 @@ class KafkaSession:
         except (WireError, IndexError) as error:
             self._close(f"not a Kafka request: {error}")
             if loan is not None:
+                self._buffers.charge(-stop)
                 self._buffers.give(loan)
             return
         if loan is None:
@@ -244,7 +249,7 @@ class KafkaSession:
             self._buffers.charge(stop - start)
         else:
             exchange.buffer = loan
-            exchange.held_bytes = len(loan)
+            exchange.held_bytes = stop  # counted as it came
         self._held_bytes += exchange.held_bytes
         self._exchanges.add(exchange)
         self.channel.reserve(exchange)
@@ -298,9 +303,8 @@ class KafkaSession:
         """The exchange got its parts: it leaves in its turn, and what it held is free."""
         self._exchanges.discard(exchange)
         self._held_bytes -= exchange.held_bytes
-        if exchange.buffer is None:
-            self._buffers.charge(-exchange.held_bytes)
-        else:
+        self._buffers.charge(-exchange.held_bytes)
+        if exchange.buffer is not None:
             self._buffers.give(exchange.buffer)
         exchange.api.meter.record(perf_counter_ns() - exchange.started_ns)
         if self._is_closed:
@@ -316,7 +320,7 @@ class KafkaSession:
     def _must_pause(self) -> bool:
         return (
             len(self._exchanges) >= MAX_UNANSWERED
-            or self._held_bytes >= MAX_HELD_BYTES
+            or self._held_bytes >= self._max_held_bytes
             or self.channel.is_congested
             or self._buffers.is_exhausted
             or self._is_draining
@@ -358,10 +362,14 @@ class KafkaSession:
     # --- the end
 
     def _close_if_drained(self) -> None:
-        if all(exchange.IS_LONG_POLL for exchange in self._exchanges):
+        if all(exchange.is_long_poll for exchange in self._exchanges):
             self.channel.close()
+
+    def give_up(self, reason: str) -> None:
+        """Closes because a request cannot be answered; answers that are ready still leave."""
+        self._is_closed = True
+        self.channel.close(reason)
 
     def _close(self, reason: str) -> None:
         self.head.meters.bad_frames += 1
-        self._is_closed = True
-        self.channel.close(reason)
+        self.give_up(reason)

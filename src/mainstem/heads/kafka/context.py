@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mainstem.heads.kafka.meters import ApiMeter
 from mainstem.heads.session import Part
@@ -18,6 +18,7 @@ from mainstem.model.batch import Buffer
 if TYPE_CHECKING:
     from mainstem.core.broker import Broker
     from mainstem.heads.kafka.connection import KafkaSession
+    from mainstem.heads.kafka.handler import Handler
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,13 @@ class Api(NamedTuple):
     flexible_from: int  # first version with tagged fields in the request header
     new_exchange: Callable[..., Exchange]
     meter: ApiMeter
+    handler: Handler | None = None  # of a cold API
 
 
 class Exchange:
     """One request and its answer."""
 
     __slots__ = ("api", "buffer", "correlation_id", "held_bytes", "parts", "session", "started_ns", "version")
-
-    # Whether it waits for something that may not come: a server that stops need not wait for it.
-    IS_LONG_POLL: ClassVar[bool] = False
 
     def __init__(
         self, session: KafkaSession, api: Api, version: int, correlation_id: int, started_ns: int
@@ -62,6 +61,11 @@ class Exchange:
         self.parts: Sequence[Part] | None = None
         self.held_bytes = 0  # what this request counts in the memory of all requests
         self.buffer: bytearray | None = None  # on loan; goes back when the request is answered
+
+    @property
+    def is_long_poll(self) -> bool:
+        """Whether it waits for something that may not come: a server that stops need not wait for it."""
+        return False
 
     def serve(self, data: Buffer, position: int, end: int) -> None:
         """Decodes the body, `data[position:end]`, and answers now or later.

@@ -1,0 +1,1 @@
+"""Cold APIs, a module each; see `heads/kafka/handler.py`."""

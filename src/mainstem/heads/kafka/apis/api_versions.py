@@ -1,0 +1,64 @@
+"""ApiVersions: what a client asks first, in a version that the broker may not have.
+
+An exchange of its own and not a handler, because two things are unlike all other APIs: the header of its
+response never has tagged fields, and a version that is not served is answered, in version 0 with the
+error and with the versions of this one API, so that the client can ask again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from mainstem.heads.kafka.codes import ErrorCode
+from mainstem.heads.kafka.context import Api, Exchange
+from mainstem.model.batch import Buffer
+from mainstem.wire.kafka.codec import decode
+from mainstem.wire.kafka.frames import encode_response
+from mainstem.wire.kafka.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+
+KEY: Final = 18
+MIN_VERSION: Final = 0
+MAX_VERSION: Final = 4
+
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_FIRST_WITH_SOFTWARE: Final = 3
+
+
+class ApiVersionsExchange(Exchange):
+    __slots__ = ()
+
+    def serve(self, data: Buffer, position: int, end: int) -> None:
+        request, _ = decode(ApiVersionsRequest, self.version, bytes(data[position:end]))
+        if self.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
+            response = ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        else:
+            response = ApiVersionsResponse(api_keys=_served(self.session.head.apis.values()))
+        self.answer((encode_response(KEY, self.version, self.correlation_id, response),))
+
+
+class OtherVersionExchange(Exchange):
+    """Answers a version of ApiVersions that is not served; its body may be of any form."""
+
+    __slots__ = ()
+
+    def serve(self, data: Buffer, position: int, end: int) -> None:  # noqa: ARG002
+        response = ApiVersionsResponse(
+            error_code=ErrorCode.UNSUPPORTED_VERSION,
+            api_keys=_served([self.session.head.apis[KEY]]),
+        )
+        self.answer((encode_response(KEY, 0, self.correlation_id, response),))
+
+
+def _names_its_software(request: ApiVersionsRequest) -> bool:
+    return (
+        _SOFTWARE.fullmatch(request.client_software_name) is not None
+        and _SOFTWARE.fullmatch(request.client_software_version) is not None
+    )
+
+
+def _served(apis: Iterable[Api]) -> list[ApiVersion]:
+    return [
+        ApiVersion(api_key=api.key, min_version=api.min_version, max_version=api.max_version) for api in apis
+    ]

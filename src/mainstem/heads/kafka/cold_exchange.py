@@ -1,0 +1,141 @@
+"""An exchange of a cold API: decode, ask its handler, encode.
+
+running   the handler's first step, inside `serve`
+waiting   a task has the rest of it
+answered  with its response, in its error form, or with nothing because the connection closes
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from mainstem.heads.kafka.codes import ErrorCode
+from mainstem.heads.kafka.context import Exchange, RequestContext
+from mainstem.heads.kafka.errors import error_code, error_message
+from mainstem.heads.kafka.handler import Handler
+from mainstem.heads.kafka.stepped import SteppedCoroutine
+from mainstem.model.batch import Buffer
+from mainstem.model.errors import MainstemError, PeerError
+from mainstem.wire.kafka.apis import APIS, request_class, response_class
+from mainstem.wire.kafka.codec import decode
+from mainstem.wire.kafka.frames import encode_response
+from mainstem.wire.kafka.message import Message, version_range
+
+_LOG = logging.getLogger(__name__)
+
+
+class ColdExchange(Exchange):
+    __slots__ = ("_request", "_task")
+
+    _request: Message
+
+    @property
+    def is_long_poll(self) -> bool:
+        return self._handler.is_long_poll
+
+    @property
+    def _handler(self) -> Handler:
+        handler = self.api.handler
+        assert handler is not None, "the dispatch table gives every cold API its handler"
+        return handler
+
+    def serve(self, data: Buffer, position: int, end: int) -> None:
+        self._task: asyncio.Task[Message] | None = None
+        self._request, _ = decode(request_class(self.api.key), self.version, bytes(data[position:end]))
+        session = self.session
+        context = RequestContext(
+            session.head.broker,
+            self.version,
+            session.client_id,
+            session.channel.peer_host,
+            session.channel.listener,
+            self.correlation_id,
+        )
+        self._run(self._handler.handle(context, self._request))
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    # ---
+
+    def _run(self, coroutine: Coroutine[Any, Any, Message]) -> None:
+        try:
+            awaited = coroutine.send(None)
+        except StopIteration as stop:
+            self._respond(stop.value)
+        except Exception as error:
+            self._fail(error)
+        else:
+            rest = SteppedCoroutine(coroutine, awaited)
+            self._task = asyncio.get_running_loop().create_task(rest)
+            self._task.add_done_callback(self._on_task_done)
+
+    def _on_task_done(self, task: asyncio.Task[Message]) -> None:
+        self._task = None
+        if task.cancelled():
+            self.answer(())
+            return
+        error = task.exception()
+        if error is None:
+            self._respond(task.result())
+        else:
+            self._fail(error)
+
+    def _respond(self, response: Message) -> None:
+        try:
+            data = encode_response(self.api.key, self.version, self.correlation_id, response)
+        except Exception as error:
+            self._fail(error)
+        else:
+            self.answer((data,))
+
+    def _fail(self, error: BaseException) -> None:
+        """Answers in the API's own form of an error, or else by closing the connection."""
+        self._log(error)
+        try:
+            response = self._refusal(error_code(error), error_message(error))
+            if response is not None:
+                data = encode_response(self.api.key, self.version, self.correlation_id, response)
+                self.answer((data,))
+                return
+        except Exception:
+            _LOG.exception("%s: cannot answer with an error", self._name)
+        self.session.give_up(f"{self._name} failed, and its response has no place for an error")
+        self.answer(())
+
+    def _refusal(self, code: ErrorCode, message: str) -> Message | None:
+        refuse = self._handler.refuse
+        if refuse is not None:
+            return refuse(self._request, code, message)
+        return top_level_refusal(self.api.key, self.version, code, message)
+
+    @property
+    def _name(self) -> str:
+        return f"{APIS[self.api.key].name} v{self.version} of {self.session.channel.peer_host}"
+
+    def _log(self, error: BaseException) -> None:
+        if isinstance(error, PeerError):
+            _LOG.debug("%s: %s", self._name, error)
+        elif isinstance(error, MainstemError):
+            _LOG.warning("%s: %s", self._name, error)
+        else:
+            self.session.head.meters.unexpected_errors += 1
+            _LOG.error("%s failed", self._name, exc_info=error)
+
+
+def top_level_refusal(key: int, version: int, code: ErrorCode, message: str) -> Message | None:
+    """The response with the error at its top; None where this version has no place for it there."""
+    response_type = response_class(key)
+    values: dict[str, Any] = {}
+    for field in response_type.SCHEMA.fields:
+        low, high = version_range(field.versions)
+        if low <= version <= high:
+            if field.name == "error_code":
+                values["error_code"] = int(code)
+            elif field.name == "error_message":
+                values["error_message"] = message
+    return response_type(**values) if "error_code" in values else None

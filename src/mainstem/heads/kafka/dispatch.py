@@ -1,0 +1,76 @@
+"""The Kafka head: the table of APIs and what all connections share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mainstem.core.broker import Broker
+from mainstem.heads.kafka.api_list import COLD_APIS
+from mainstem.heads.kafka.apis import api_versions
+from mainstem.heads.kafka.apis.api_versions import ApiVersionsExchange, OtherVersionExchange
+from mainstem.heads.kafka.cold_exchange import ColdExchange
+from mainstem.heads.kafka.connection import KafkaSession
+from mainstem.heads.kafka.context import Api, Exchange
+from mainstem.heads.kafka.handler import Handler
+from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
+from mainstem.heads.session import Channel
+from mainstem.wire.kafka.apis import APIS
+
+
+class KafkaHead:
+    """Makes a session for every connection; one head serves all listeners of a broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        config = broker.config
+        self.broker = broker
+        self.meters = HeadMeters()
+        self.max_request_bytes = config.socket_request_max_bytes
+        self.max_held_bytes = config.max_inflight_bytes_per_connection
+        apis = [
+            _hot_api(
+                api_versions.KEY, api_versions.MIN_VERSION, api_versions.MAX_VERSION, ApiVersionsExchange
+            ),
+            *(_cold_api(handler) for handler in COLD_APIS),
+        ]
+        self.apis: dict[int, Api] = {api.key: api for api in sorted(apis, key=lambda api: api.key)}
+        self.meters.apis.update({api.key: api.meter for api in apis})
+        self.version_refusal = self.apis[api_versions.KEY]._replace(new_exchange=OtherVersionExchange)
+
+    def new_session(self, channel: Channel) -> KafkaSession:
+        return KafkaSession(self, channel)
+
+
+def _hot_api(key: int, min_version: int, max_version: int, new_exchange: type[Exchange]) -> Api:
+    return Api(key, min_version, max_version, APIS[key].flexible_from, new_exchange, ApiMeter())
+
+
+def _cold_api(handler: Handler) -> Api:
+    return Api(
+        handler.key,
+        handler.min_version,
+        handler.max_version,
+        APIS[handler.key].flexible_from,
+        ColdExchange,
+        ApiMeter(),
+        handler,
+    )
+
+
+def check_handlers(handlers: Iterable[Handler]) -> None:
+    """Raises where a handler claims what the wire cannot say, or where two claim the same API."""
+    seen: set[int] = set()
+    for handler in handlers:
+        schema = APIS.get(handler.key)
+        if schema is None:
+            raise ValueError(f"a handler has the key {handler.key}, which no API has")
+        if handler.key in seen:
+            raise ValueError(f"{schema.name} has two handlers")
+        seen.add(handler.key)
+        if not schema.min_version <= handler.min_version <= handler.max_version <= schema.max_version:
+            raise ValueError(
+                f"the handler of {schema.name} claims versions {handler.min_version} to "
+                f"{handler.max_version}; the wire has {schema.min_version} to {schema.max_version}"
+            )
+
+
+check_handlers(COLD_APIS)
