@@ -28,7 +28,8 @@ from mainstem.config.topic import TopicConfig
 from mainstem.core.errors import FencedLeaderEpoch, StorageFailed, UnknownLeaderEpoch
 from mainstem.log.durability import Durability
 from mainstem.log.errors import LogWriteFailed, OffsetOutOfRange
-from mainstem.log.partition_log import LogSlice, PartitionLog
+from mainstem.log.log_slice import LogSlice
+from mainstem.log.partition_log import PartitionLog
 from mainstem.log.staged import AppendOutcome, AppendRun, StagedBatch
 from mainstem.model.batch import NO_LEADER_EPOCH, BatchHeader, Buffer, parse_header
 from mainstem.model.errors import DiskError, MainstemError
@@ -72,7 +73,7 @@ class ReadWaiter(Protocol):
 class _Staged(NamedTuple):
     batches: list[StagedBatch]
     slot: ProduceSlot
-    index: int
+    place: int  # in the slot
 
 
 class _AwaitingCommit(NamedTuple):
@@ -161,7 +162,7 @@ class Partition:
         for item in staged:
             result = _result_of(outcomes, len(item.batches), log_start)
             if direct or result.error is not None:
-                item.slot.complete(item.index, result)
+                item.slot.complete(item.place, result)
             else:
                 finishes.append(_finish_slot(item, result))
         if finishes:
@@ -224,7 +225,7 @@ class Partition:
     def _refuse(self, staged: Sequence[_Staged], error: MainstemError) -> None:
         result = ProduceResult(-1, -1, self.log.log_start_offset, error)
         for item in staged:
-            item.slot.complete(item.index, result)
+            item.slot.complete(item.place, result)
 
     def _storage_error(self, error: MainstemError) -> MainstemError:
         """What a client is told of a failed write; takes the partition offline if its directory is."""
@@ -308,8 +309,8 @@ def _result_of(outcomes: Iterator[AppendOutcome], count: int, log_start: int) ->
 def _finish_slot(item: _Staged, result: ProduceResult) -> Callable[[Exception | None], None]:
     def finish(error: Exception | None) -> None:
         if error is not None:
-            item.slot.complete(item.index, ProduceResult(-1, -1, result.log_start_offset, error))
+            item.slot.complete(item.place, ProduceResult(-1, -1, result.log_start_offset, error))
         else:
-            item.slot.complete(item.index, result)
+            item.slot.complete(item.place, result)
 
     return finish

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from mainstem.core.coordinator.runtime import ShardLog, ShardState
@@ -286,7 +287,7 @@ class GroupCoordinator:
         for _ in range(min(SWEEP_SLICE_GROUPS, len(left))):
             shard, group_id = left.pop()
             try:
-                shard.runtime.run(group_id, lambda s=shard, g=group_id: s.decide_expire(g, now_ms))
+                shard.runtime.run(group_id, partial(shard.decide_expire, group_id, now_ms))
             except MainstemError as error:
                 _log.debug("group %s: not swept: %s", group_id, error)
         if left:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from mainstem.core.coordinator.runtime import ShardRuntime
@@ -297,6 +298,8 @@ class GroupShard:
             return
         for group in list(self.groups.values()):
             for topic in names & group.offsets.keys():
-                self._rebalance.decide_later(
-                    group, lambda group=group, topic=topic: GroupsResult(offsets.tombstones(group, topic))
-                )
+                self._rebalance.decide_later(group, partial(_decide_drop, group, topic))
+
+
+def _decide_drop(group: Group, topic: str) -> GroupsResult:
+    return GroupsResult(offsets.tombstones(group, topic))
