@@ -96,6 +96,7 @@ class ColdExchange(Exchange):
     def _fail(self, error: BaseException) -> None:
         """Answers in the API's own form of an error, or else by closing the connection."""
         self._log(error)
+        self.api.meter.errors += 1
         try:
             response = self._refusal(error_code(error), error_message(error))
             if response is not None:

@@ -10,10 +10,11 @@ BUCKETS: Final = (
 
 
 class ApiMeter:
-    __slots__ = ("buckets", "count", "total_ns")
+    __slots__ = ("buckets", "count", "errors", "total_ns")
 
     def __init__(self) -> None:
         self.count = 0
+        self.errors = 0  # of count: answered with an error for the whole request
         self.total_ns = 0
         self.buckets = [0] * BUCKETS
 
