@@ -23,6 +23,7 @@ from mainstem.core.errors import (
 from mainstem.core.groups import offsets
 from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.describe import describe, matches, summarize
+from mainstem.core.groups.group import Group
 from mainstem.core.groups.rebalance import GroupCounters, GroupsResult
 from mainstem.core.groups.requests import (
     CommitRequest,
@@ -256,6 +257,15 @@ class GroupCoordinator:
     def _start_delete(self, group_id: str, waiter: asyncio.Future[None]) -> None:
         shard = self._shard(group_id)
         shard.runtime.run(group_id, lambda: shard.decide_delete_group(group_id, waiter))
+
+    def active_groups(self) -> list[Group]:
+        """Every group of the shards that serve at this moment: for figures, which do not wait for the rest."""
+        return [
+            group
+            for shard in self._shards.values()
+            if shard.runtime.state is ShardState.ACTIVE
+            for group in shard.groups.values()
+        ]
 
     @property
     def group_count(self) -> int:
