@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mainstem.core.broker import Broker
+from mainstem.heads.kafka import produce
 from mainstem.heads.kafka.api_list import COLD_APIS
 from mainstem.heads.kafka.apis import api_versions
 from mainstem.heads.kafka.apis.api_versions import ApiVersionsExchange, OtherVersionExchange
@@ -13,6 +14,7 @@ from mainstem.heads.kafka.connection import KafkaSession
 from mainstem.heads.kafka.context import Api, Exchange
 from mainstem.heads.kafka.handler import Handler
 from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
+from mainstem.heads.kafka.produce_envelope import TopicNames
 from mainstem.heads.session import Channel
 from mainstem.wire.kafka.apis import APIS
 
@@ -24,12 +26,14 @@ class KafkaHead:
         config = broker.config
         self.broker = broker
         self.meters = HeadMeters()
+        self.topic_names = TopicNames()
         self.max_request_bytes = config.socket_request_max_bytes
         self.max_held_bytes = config.max_inflight_bytes_per_connection
         apis = [
             _hot_api(
                 api_versions.KEY, api_versions.MIN_VERSION, api_versions.MAX_VERSION, ApiVersionsExchange
             ),
+            _hot_api(produce.KEY, produce.MIN_VERSION, produce.MAX_VERSION, produce.ProduceExchange),
             *(_cold_api(handler) for handler in COLD_APIS),
         ]
         self.apis: dict[int, Api] = {api.key: api for api in sorted(apis, key=lambda api: api.key)}

@@ -15,7 +15,7 @@ class NodeAddress(NamedTuple):
 
 
 def node_address(broker: BrokerImage, listener: str) -> NodeAddress:
-    """The address of a node as clients of `listener` reach it; its main one where it has none of that name."""
+    """As clients of `listener` reach the node; its main address where it has none of that name."""
     for endpoint in broker.endpoints:
         if endpoint.name == listener:
             return NodeAddress(broker.node_id, endpoint.host, endpoint.port, broker.rack)

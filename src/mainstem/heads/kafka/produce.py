@@ -1,0 +1,121 @@
+"""Produce: batches to their partitions, offsets back.
+
+An exchange reads the envelope, hands the batches to the broker as they lie in the receive buffer, and is
+called back at the end of the turn, or when the disk has them. So until then the buffer must stay, and where
+any partition was refused it is not used again at all: a write that was given up may still be under way.
+
+    acks = 0     no answer; an error closes the connection, which is how its client learns of it
+    acks = 1     answered when the leader has it (with `acks.after = disk`: on its disk)
+    acks = -1    answered when all in-sync replicas have it
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from mainstem.core.partition import ProduceResult
+from mainstem.heads.kafka.codes import ErrorCode
+from mainstem.heads.kafka.context import Exchange
+from mainstem.heads.kafka.errors import error_code, error_message
+from mainstem.heads.kafka.leader_hints import hinted_addresses, leader_hint
+from mainstem.heads.kafka.produce_envelope import (
+    FIRST_FLEXIBLE,
+    FIRST_SERVED,
+    FIRST_WITH_HINTS,
+    FIRST_WITH_TOPIC_IDS,
+    ProduceEnvelope,
+    Refusal,
+    pack_response,
+    read_classic,
+    read_flexible,
+)
+from mainstem.model.batch import Buffer
+
+KEY: Final = 0
+MIN_VERSION: Final = 0  # advertised, or librdkafka compresses nothing; refused below version 3
+MAX_VERSION: Final = 13
+
+_LOG = logging.getLogger(__name__)
+_ACKS_NONE: Final = 0
+_ACKS_LEADER: Final = 1
+_ACKS_ALL: Final = -1
+
+
+class ProduceExchange(Exchange):
+    __slots__ = ("_envelope",)
+
+    _envelope: ProduceEnvelope
+
+    def serve(self, data: Buffer, position: int, end: int) -> None:
+        head = self.session.head
+        version = self.version
+        if version >= FIRST_FLEXIBLE:
+            topics_by_id = head.broker.image.topics_by_id
+            envelope = read_flexible(data, position, end, version, head.topic_names, topics_by_id)
+        else:
+            envelope = read_classic(data, position, end, version, head.topic_names)
+        self._envelope = envelope
+        head.meters.produced_bytes += end - position
+        if envelope.acks not in (_ACKS_LEADER, _ACKS_ALL, _ACKS_NONE):
+            self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is -1, 0 or 1, not {envelope.acks}")
+        elif version < FIRST_SERVED:
+            self._refuse_all(
+                ErrorCode.UNSUPPORTED_VERSION, "the record formats before Kafka 0.11 have no place here"
+            )
+        elif envelope.transactional_id is not None:
+            self._refuse_all(
+                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions yet"
+            )
+        else:
+            head.broker.produce(
+                envelope.entries, acks=envelope.acks, timeout_ms=envelope.timeout_ms, done=self._on_written
+            )
+
+    # ---
+
+    def _on_written(self, results: Sequence[ProduceResult]) -> None:
+        for result in results:
+            if result[3] is not None:
+                self._answer_refusals(self._with_refusals(results))
+                return
+        if self._envelope.acks == _ACKS_NONE:
+            self.answer(())
+            return
+        self.answer((pack_response(self.version, self.correlation_id, self._envelope, results),))
+
+    def _with_refusals(self, results: Sequence[ProduceResult]) -> list[ProduceResult | Refusal]:
+        self.buffer = None  # not to be reused: see above
+        return [
+            result if result.error is None else self._refusal(index, result.error, result.log_start_offset)
+            for index, result in enumerate(results)
+        ]
+
+    def _refusal(self, index: int, error: Exception, log_start_offset: int) -> Refusal:
+        entry = self._envelope.entries[index]
+        code = error_code(error)
+        if not entry.topic and self.version >= FIRST_WITH_TOPIC_IDS:
+            return Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+        hint = None
+        if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and self.version >= FIRST_WITH_HINTS:
+            hint = leader_hint(self.session.head.broker.image, entry.topic, entry.partition)
+        if code == ErrorCode.UNKNOWN_SERVER_ERROR:
+            _LOG.error("cannot write to %s-%d", entry.topic, entry.partition, exc_info=error)
+        return Refusal(code, error_message(error), log_start_offset, hint)
+
+    def _refuse_all(self, code: ErrorCode, message: str) -> None:
+        refusal = Refusal(code, message)
+        self._answer_refusals([refusal] * len(self._envelope.entries))
+
+    def _answer_refusals(self, results: Sequence[ProduceResult | Refusal]) -> None:
+        refusals = [result for result in results if isinstance(result, Refusal)]
+        if self._envelope.acks == _ACKS_NONE:
+            if refusals:
+                self.session.give_up(f"a produce request with acks=0 failed: {refusals[0].message}")
+            self.answer(())
+            return
+        head = self.session.head
+        hints = [refusal.leader for refusal in refusals if refusal.leader is not None]
+        nodes = hinted_addresses(head.broker.image, hints, self.session.channel.listener)
+        self.answer((pack_response(self.version, self.correlation_id, self._envelope, results, nodes),))
