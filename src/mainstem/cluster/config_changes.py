@@ -16,7 +16,7 @@ from mainstem.core.errors import InvalidConfig, InvalidRequest, UnknownBrokerId,
 from mainstem.core.image import ClusterImage
 from mainstem.core.ports import ConfigChange, ConfigResource
 
-MAX_NAME_BYTES = 32_767  # of a group: what Kafka's own string can hold
+MAX_NAME_LENGTH = 32_767  # of a group: what Kafka's own string can hold
 
 _LIST_KINDS = (Kind.LIST, Kind.SET)
 
@@ -49,8 +49,8 @@ class ConfigRules:
         elif kind == "group":
             if not name:
                 raise InvalidRequest("options can be set for a named group only")
-            if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
-                raise InvalidRequest(f"a group name has at most {MAX_NAME_BYTES} bytes")
+            if len(name) > MAX_NAME_LENGTH:
+                raise InvalidRequest(f"a group name has at most {MAX_NAME_LENGTH} characters")
         else:
             raise InvalidRequest(f"resources of kind {kind!r} have no options that can be changed")
 

@@ -100,7 +100,13 @@ class Controller:
                 for topic in step:
                     try:
                         made = created_topic(
-                            self._image, topic, self._new_topic_id(), config, names, is_internal=is_internal
+                            self._image,
+                            topic,
+                            self._new_topic_id(),
+                            config,
+                            names,
+                            place=len(self._image.topics) + len(planned),
+                            is_internal=is_internal,
                         )
                     except MainstemError as error:
                         answers[topic.name] = error
@@ -133,6 +139,10 @@ class Controller:
             answers: dict[TopicId, MainstemError | None] = dict.fromkeys(topic_ids)
             answers.update(_duplicates(topic_ids))
             changes: dict[TopicId, Change] = {}
+            try:
+                self._writer.check_control()
+            except MainstemError as error:
+                return dict.fromkeys(topic_ids, error)
             for topic_id, refusal in answers.items():
                 topic = self._image.topics_by_id.get(topic_id)
                 if refusal is not None:
@@ -233,8 +243,8 @@ class Controller:
                     answers[at] = None
                     led.setdefault(at.topic, {})[at.partition] = partition
             changes = {name: _replacement(self._with_partitions(name, new)) for name, new in led.items()}
-            for name, error in (await self._writer.write(changes)).items():
-                answers.update({TopicPartition(name, index): error for index in led[name]})
+            for name, failure in (await self._writer.write(changes)).items():
+                answers.update({TopicPartition(name, index): failure for index in led[name]})
             return answers
 
     def _all_partitions(self) -> list[TopicPartition]:

@@ -15,6 +15,13 @@ class DuplicateKey(BrokerError):
     """One branch of a transaction writes one key twice."""
 
 
+class IllegalKey(BrokerError):
+    """A key that is no text: it has no UTF-8."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key!a} cannot be a key of the metadata store: it is not valid Unicode text")
+
+
 class LeaseNotFound(BrokerError):
     """The lease ended: its time ran out, it was revoked, or the store was closed in between."""
 

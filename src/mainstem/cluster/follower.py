@@ -22,7 +22,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from mainstem.cluster import keys
-from mainstem.cluster.errors import MetadataWriteFailed, RevisionCompacted, StoreClosed
+from mainstem.cluster.errors import MetadataWriteFailed, RevisionCompacted, StoreBusy, StoreClosed
 from mainstem.cluster.image_builder import EMPTY_IMAGE, missing_as_deleted, next_image
 from mainstem.cluster.store import Event, MetadataStore, Watch
 from mainstem.core.image import ClusterImage, MetadataDelta
@@ -93,15 +93,19 @@ class MetadataFollower:
         self._watch = self._store.watch(keys.ROOT, read.revision + 1)
 
     async def _follow(self) -> None:
+        is_behind = False
         try:
             while True:
                 try:
+                    if is_behind:
+                        await self._load()
+                        is_behind = False
                     await self._follow_watch()
                     return
                 except RevisionCompacted as error:
                     _log.warning("%s: reading all metadata again", error)
-                    await self._load()
-                except MetadataWriteFailed as error:
+                    is_behind = True
+                except (MetadataWriteFailed, StoreBusy) as error:
                     _log.warning("metadata could not be read, trying again: %s", error)
                     await asyncio.sleep(RETRY_DELAY_S)
         except asyncio.CancelledError:

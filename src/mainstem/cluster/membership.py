@@ -38,6 +38,7 @@ from mainstem.cluster.entries import (
     encode_entry,
 )
 from mainstem.cluster.errors import ClusterIdMismatch, LeaseNotFound, NodeIdInUse, StoreClosed
+from mainstem.cluster.image_builder import NO_CONTROLLER
 from mainstem.cluster.store import Compare, Get, MetadataStore, Put
 from mainstem.core.image import ClusterImage, Endpoint, MetadataDelta
 from mainstem.ports.clock import Clock
@@ -109,8 +110,10 @@ class Membership:
         self._lease_id = 0
         self._epoch = 0
         self._fence = 0
+        self._controller_id = NO_CONTROLLER  # as far as this node's image knows
         self._keeper: asyncio.Task[None] | None = None
         self._claims: set[asyncio.Task[None]] = set()
+        self._one_claim = asyncio.Lock()
 
     @property
     def epoch(self) -> int:
@@ -147,12 +150,21 @@ class Membership:
         """Subscribe this to the follower: a vacant controller's place is claimed."""
         if not delta.controller_changed:
             return
-        if self._registration is None or image.controller_id != self._registration.node_id:
+        self._controller_id = image.controller_id
+        is_own = self._registration is not None and image.controller_id == self._registration.node_id
+        if not is_own and image.revision >= self._fence:  # an older image knows nothing of this claim yet
             self._fence = 0
-        if image.controller_id == -1 and self._lease_id:
+        if image.controller_id == NO_CONTROLLER and self._should_claim:
             task = asyncio.get_running_loop().create_task(self._claim_again())
             self._claims.add(task)
             task.add_done_callback(self._claims.discard)
+
+    @property
+    def _should_claim(self) -> bool:
+        """Whether this node is a member without a claim, and no other node's claim is known to stand."""
+        if self._registration is None or not self._lease_id or self._fence:
+            return False
+        return self._controller_id in (NO_CONTROLLER, self._registration.node_id)
 
     async def _register(self, registration: Registration) -> None:
         waited_ms = 0
@@ -190,12 +202,20 @@ class Membership:
         return replaced.revision if replaced.succeeded else 0
 
     async def _claim(self, node_id: int, lease_id: int) -> None:
-        value = encode_entry(ControllerEntry(node_id=node_id))
-        result = await self._store.transact(
-            [Compare(keys.CONTROLLER, exists=False)], [Put(keys.CONTROLLER, value, lease_id)]
-        )
-        if result.succeeded:
-            self._fence = result.revision
+        """Takes the controller's place if nobody has it, or this node under a lease that it lost."""
+        key = keys.CONTROLLER
+        put = Put(key, encode_entry(ControllerEntry(node_id=node_id)), lease_id)
+        async with self._one_claim:
+            if self._fence:
+                return
+            result = await self._store.transact([Compare(key, exists=False)], [put], [Get(key)])
+            if not result.succeeded:
+                (standing,) = result.found
+                if standing is None or decode_entry(ControllerEntry, key, standing.value).node_id != node_id:
+                    return
+                result = await self._store.transact([Compare(key, mod_revision=standing.mod_revision)], [put])
+            if result.succeeded:
+                self._fence = result.revision
 
     async def _claim_again(self) -> None:
         if self._registration is None or not self._lease_id:
@@ -216,6 +236,8 @@ class Membership:
                 await self._join_again()
             except Exception:
                 _log.exception("the lease of this node was not renewed, trying again")
+            if self._should_claim:
+                await self._claim_again()  # an earlier claim failed
 
     async def _join_again(self) -> None:
         assert self._registration is not None

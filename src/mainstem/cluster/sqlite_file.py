@@ -37,7 +37,9 @@ from mainstem.cluster.store import (
     Range,
     TransactionResult,
     WatchBatch,
+    key_bytes,
 )
+from mainstem.model.errors import DiskError
 
 APPLICATION_ID = 0x4D535431  # "MST1": tells a foreign database from ours
 SCHEMA_VERSION = 1
@@ -67,11 +69,12 @@ class SqliteFile:
         self._history_revisions = max(4, history_revisions)
         self._history_bytes_limit = history_bytes
         self._history_bytes = 0
-        self._database = self._open()
+        self._database: sqlite3.Connection | None = None  # None: closed, maybe to be opened again
+        self._open()
 
     # --- opening
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> None:
         is_new = not os.path.exists(self.path)
         try:
             database = sqlite3.connect(
@@ -91,8 +94,11 @@ class SqliteFile:
         if is_new:
             _sync_directory(os.path.dirname(os.path.abspath(self.path)))
         self._database = database
-        self._load_counters()
-        return database
+        try:
+            self._load_counters()
+        except BaseException:
+            self.close()
+            raise
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -136,25 +142,34 @@ class SqliteFile:
     # --- one group of transactions, one flush
 
     def begin(self) -> None:
+        if self._database is None:
+            self._open()
         self._execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         self._execute("COMMIT")
 
     def rollback(self) -> None:
-        with suppress(sqlite3.Error):
+        """Back to the last commit. If not even that works, the file is closed; `begin` opens it anew."""
+        if self._database is None:
+            return
+        try:
             if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
-        self._load_counters()
+                self._execute("ROLLBACK")
+            self._load_counters()
+        except DiskError:
+            self.close()
 
     def close(self) -> None:
-        with suppress(sqlite3.Error):
-            self._database.close()
+        database, self._database = self._database, None
+        if database is not None:
+            with suppress(sqlite3.Error):
+                database.close()
 
     # --- reading
 
     def get(self, key: str) -> Entry | None:
-        rows = self._rows(f"SELECT {_ENTRY_COLUMNS} FROM entries WHERE key = ?", key.encode())
+        rows = self._rows(f"SELECT {_ENTRY_COLUMNS} FROM entries WHERE key = ?", key_bytes(key))
         return _entry(rows[0]) if rows else None
 
     def range(self, prefix: str) -> Range:
@@ -223,7 +238,7 @@ class SqliteFile:
         revision = self.revision + 1
         position = 0
         for change in changes:
-            key = change.key.encode()
+            key = key_bytes(change.key)
             if isinstance(change, Put):
                 value: bytes | None = change.value
                 self._execute(
@@ -265,14 +280,17 @@ class SqliteFile:
         (self._history_bytes,) = self._rows("SELECT coalesce(sum(length(value)), 0) FROM history")[0]
 
     def _execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        if self._database is None:
+            raise MetadataWriteFailed(f"the metadata file {self.path} is closed")
         try:
             return self._database.execute(statement, values)
         except sqlite3.Error as error:
             raise self._translated(error) from error
 
     def _rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        cursor = self._execute(statement, *values)
         try:
-            return self._database.execute(statement, values).fetchall()
+            return cursor.fetchall()
         except sqlite3.Error as error:
             raise self._translated(error) from error
 
@@ -283,7 +301,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _prefix_condition(prefix: str) -> tuple[str, tuple[bytes, ...]]:
-    low = prefix.encode()
+    low = key_bytes(prefix)
     if not low:
         return "1", ()
     # UTF-8 never holds the byte 0xff, so the last byte can always be raised by one.

@@ -2,8 +2,11 @@
 
 Leases live in this process: their keys are in the file, their time is not. A lease whose process
 ended is ended by the next open, which cannot happen while the process lives because the file is
-locked. A watch reads the file's history from where it stands whenever a commit moved the revision
-on: it keeps no queue, so a slow reader costs no memory, and a read that was cancelled is repeated.
+locked. A lease whose time is over is looked at once more, a little later, before it ends: its holder
+lives on the same loop, and when the loop stood still the holder was not dead but could not speak.
+
+A watch reads the file's history from where it stands whenever a commit moved the revision on: it keeps
+no queue, so a slow reader costs no memory, and a read that was cancelled is repeated.
 """
 
 from __future__ import annotations
@@ -31,15 +34,18 @@ from mainstem.ports.clock import Clock, TimerHandle
 
 T = TypeVar("T")
 
+SECOND_LOOK = 0.1  # of a lease's time: so much later it ends
+
 _log = logging.getLogger(__name__)
 
 
 class _Lease:
-    __slots__ = ("deadline_ms", "timer", "ttl_ms")
+    __slots__ = ("deadline_ms", "is_overdue", "timer", "ttl_ms")
 
     def __init__(self, ttl_ms: int, deadline_ms: float, timer: TimerHandle) -> None:
         self.ttl_ms = ttl_ms
         self.deadline_ms = deadline_ms
+        self.is_overdue = False  # its time was over when it was looked at; the next look ends it
         self.timer = timer  # due at the deadline or, after a keep-alive, before it
 
 
@@ -122,6 +128,7 @@ class SqliteMetadataStore:
     async def keep_alive(self, lease_id: int) -> None:
         lease = self._live_lease(lease_id)
         lease.deadline_ms = self._clock.monotonic_ms() + lease.ttl_ms
+        lease.is_overdue = False
 
     async def revoke(self, lease_id: int) -> None:
         lease = self._leases.pop(lease_id, None)
@@ -145,6 +152,10 @@ class SqliteMetadataStore:
         left_ms = lease.deadline_ms - self._clock.monotonic_ms()
         if left_ms > 0:
             lease.timer = self._expiry_timer(lease_id, left_ms)
+            return
+        if not lease.is_overdue:
+            lease.is_overdue = True
+            lease.timer = self._expiry_timer(lease_id, lease.ttl_ms * SECOND_LOOK)
             return
         del self._leases[lease_id]
         task = asyncio.get_running_loop().create_task(self._end_lease(lease_id))

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple, Protocol
 
-from mainstem.cluster.errors import DuplicateKey, TransactionTooLarge
+from mainstem.cluster.errors import DuplicateKey, IllegalKey, TransactionTooLarge
 
 # etcd's defaults of --max-txn-ops and --max-request-bytes; the latter with room for its framing.
 MAX_TRANSACTION_OPERATIONS = 128
@@ -133,7 +133,7 @@ def check_transaction(
         raise TransactionTooLarge(
             f"a transaction takes {MAX_TRANSACTION_OPERATIONS} compares and as many operations in each branch"
         )
-    size = sum(len(compare.key) + len(compare.value or b"") for compare in compares)
+    size = sum(len(key_bytes(compare.key)) + len(compare.value or b"") for compare in compares)
     for branch in (then, otherwise):
         written: set[str] = set()
         for operation in branch:
@@ -150,4 +150,11 @@ def check_transaction(
 
 
 def operation_bytes(operation: Operation) -> int:
-    return len(operation.key) + (len(operation.value) if isinstance(operation, Put) else 0)
+    return len(key_bytes(operation.key)) + (len(operation.value) if isinstance(operation, Put) else 0)
+
+
+def key_bytes(key: str) -> bytes:
+    try:
+        return key.encode()
+    except UnicodeEncodeError as error:
+        raise IllegalKey(key) from error

@@ -4,6 +4,9 @@ Calls go in by a queue and come back to the loop as futures. The thread takes wh
 it inside one transaction of SQLite in the order of the calls, commits once, and only then hands out
 the answers: a hundred changes that arrive together cost one flush. When the commit fails, all of
 the group fail and nothing of it stands.
+
+The thread outlives every error of the disk: a file that could not even be rolled back is closed, and
+the next group opens it anew (sqlite_file.py).
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from mainstem.cluster.errors import MetadataDamaged, MetadataWriteFailed, StoreBusy, StoreClosed
+from mainstem.cluster.errors import StoreBusy, StoreClosed
 from mainstem.cluster.sqlite_file import SqliteFile
+from mainstem.model.errors import BrokerError
 
 T = TypeVar("T")
 
@@ -77,6 +81,7 @@ class StoreThread:
             self._has_work.notify()
         if self._thread.is_alive():
             await self._finished.wait()
+            self._thread.join()  # it has nothing left to do
 
     # --- in the thread
 
@@ -109,17 +114,9 @@ class StoreThread:
             file.begin()
             answers = [_answered(file, call) for call in group]
             file.commit()
-        except BaseException as error:
+        except Exception as error:
             answers = [_Answer(call.answer, None, error) for call in group]
-            try:
-                file.rollback()
-            except BaseException:
-                self._on_loop(self._settle, answers, 0)
-                raise
-            before = file.revision
-            if not isinstance(error, Exception):
-                self._on_loop(self._settle, answers, 0)
-                raise
+            file.rollback()
         self._on_loop(self._settle, answers, file.revision if file.revision != before else 0)
 
     def _end(self) -> None:
@@ -150,10 +147,9 @@ class StoreThread:
 
 
 def _answered(file: SqliteFile, call: _Call) -> _Answer:
-    """A call's own error is its answer; an error of the disk fails the whole group."""
+    """A refusal changed nothing and is its call's answer; any other error may come from the middle of a
+    change, and fails the whole group."""
     try:
         return _Answer(call.answer, call.run(file), None)
-    except (MetadataWriteFailed, MetadataDamaged):
-        raise
-    except Exception as error:
+    except BrokerError as error:
         return _Answer(call.answer, None, error)

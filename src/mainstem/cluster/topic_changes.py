@@ -40,9 +40,11 @@ def created_topic(
     config: BrokerConfig,
     names: CollisionIndex,
     *,
+    place: int,
     is_internal: bool = False,
 ) -> TopicImage:
-    """`names`: all that exist, and those that the same request made before this one."""
+    """`names` are all that exist, and those that the same request made before this one; `place` is how many
+    those are: the leaders of one topic begin beside those of the topic before."""
     name = requested.name
     if name == RESERVED_TOPIC:
         raise InvalidRequest(f"{RESERVED_TOPIC} is reserved and cannot be created")
@@ -58,7 +60,7 @@ def created_topic(
     if requested.assignment:
         placed = _manual_placement(image, requested)
     else:
-        placed = _automatic_placement(image, requested, config)
+        placed = _automatic_placement(image, requested, config, place)
     partitions = _shared_partitions(placed, image)
     return TopicImage(name, topic_id, partitions, options, is_internal or name in INTERNAL_TOPICS)
 
@@ -85,7 +87,7 @@ def _manual_placement(image: ClusterImage, requested: NewTopic) -> list[tuple[in
 
 
 def _automatic_placement(
-    image: ClusterImage, requested: NewTopic, config: BrokerConfig
+    image: ClusterImage, requested: NewTopic, config: BrokerConfig, place: int
 ) -> list[tuple[int, ...]]:
     count, factor = requested.partition_count, requested.replication_factor
     if count == 0 or count < -1:
@@ -97,7 +99,7 @@ def _automatic_placement(
     if factor == -1:
         factor = config.default_replication_factor
     _check_total(count)
-    return place_replicas(image.brokers, count, factor, start=len(image.topics))
+    return place_replicas(image.brokers, count, factor, start=place)
 
 
 def _check_total(count: int) -> None:
