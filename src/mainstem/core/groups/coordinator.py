@@ -259,7 +259,7 @@ class GroupCoordinator:
         shard.runtime.run(group_id, lambda: shard.decide_delete_group(group_id, waiter))
 
     def active_groups(self) -> list[Group]:
-        """Every group of the shards that serve at this moment: for figures, which do not wait for the rest."""
+        """Every group of the shards that serve now: for figures, which do not wait for the rest."""
         return [
             group
             for shard in self._shards.values()

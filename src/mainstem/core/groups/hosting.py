@@ -47,7 +47,7 @@ class HostedGroups:
     def __init__(self, coordinator: GroupCoordinator) -> None:
         self._coordinator = coordinator
 
-    def on_image(self, image: ClusterImage, delta: MetadataDelta) -> None:
+    def on_image(self, image: ClusterImage, delta: MetadataDelta) -> None:  # noqa: ARG002
         """Subscribe this before `Replicas.apply`, which calls `on_leader`."""
         for topic in (*delta.created, *delta.changed):
             if topic.name == OFFSETS_TOPIC:
