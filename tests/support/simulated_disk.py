@@ -104,6 +104,14 @@ class _DirectoryNode:
             _change(self.stable, names)
         self.changes.clear()
 
+    def sync_tree(self) -> None:
+        self.sync()
+        for node in self.entries.values():
+            if isinstance(node, _DirectoryNode):
+                node.sync_tree()
+            else:
+                node.sync()
+
     def lose_power(self, chance: random.Random) -> None:
         share = chance.choice([0.0, 0.5, 1.0])
         for names in self.changes:
@@ -389,6 +397,11 @@ class SimulatedDisk:
         with self.lock_:
             self.change("sync_directory", path)
             self._directory(path).sync()
+
+    def sync_everything(self) -> None:
+        with self.lock_:
+            self.change("sync_everything", "/")
+            self._root.sync_tree()
 
     def free_bytes(self, path: str) -> int:
         with self.lock_:

@@ -23,7 +23,7 @@ from mainstem.core.produce_request import ProduceDone, ProduceRequest
 from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.replicas import Replicas
 from mainstem.log.directories import DirectoryDescription, LogDirectories
-from mainstem.log.partition_log import TimestampOffset
+from mainstem.log.timestamp_lookup import TimestampOffset
 from mainstem.log.validation import stage_batches
 from mainstem.model.batch import Buffer
 from mainstem.model.errors import MainstemError

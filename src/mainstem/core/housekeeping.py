@@ -125,7 +125,10 @@ class Housekeeping:
         now_ms = self._clock.now_ms()
         expiration_ms = self._config().producer_id_expiration_ms
 
-        await self._for_each(lambda partition: partition.log.producers.expire(now_ms, expiration_ms))
+        def visit(partition: Partition) -> None:
+            partition.log.producers.remove_expired(now_ms, expiration_ms)
+
+        await self._for_each(visit)
 
     async def _for_each(self, visit: Callable[[Partition], None]) -> None:
         """Visits every partition, giving the loop back between slices."""

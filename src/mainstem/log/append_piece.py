@@ -23,8 +23,9 @@ class RollLimits(NamedTuple):
     """When the segment is full for the next batch. It always takes its first one."""
 
     segment_bytes: int
-    roll_timestamp: int  # batches with a greater timestamp belong to the next segment
+    roll_timestamp: int  # batches with a greater timestamp belong to the next; counted from the first batch's
     index_interval_bytes: int
+    index_entries_left: int
 
 
 class AppendPiece:
@@ -38,8 +39,8 @@ class AppendPiece:
         "offsets",
         "outcomes",
         "positions",
-        "size_after",
         "since_index_entry",
+        "size_after",
         "undo",
     )
 
@@ -67,7 +68,7 @@ class AppendPiece:
         producers: ProducerStates,
         leader_epoch: int,
     ) -> None:
-        segment_bytes, roll_timestamp, interval = limits
+        segment_bytes, roll_timestamp, interval, entries_left = limits
         last_fitting = segment.base_offset + 0x7FFF_FFFF
         offset = self.next_offset
         position = self.size_after
@@ -82,7 +83,10 @@ class AppendPiece:
             size = length + LENGTH_PREFIX_BYTES
             last_offset = offset + delta
             if position and (
-                position + size > segment_bytes or timestamp > roll_timestamp or last_offset > last_fitting
+                position + size > segment_bytes
+                or timestamp > roll_timestamp
+                or last_offset > last_fitting
+                or (since > interval and entries_left <= 0)
             ):
                 break
             if producer_id >= 0:
@@ -90,16 +94,15 @@ class AppendPiece:
                 if outcome is not None:
                     outcomes.append(outcome)
                     continue
-            elif not position:
-                pass
             if not position and timestamp >= 0:
-                roll_timestamp += timestamp
+                roll_timestamp += timestamp  # the first batch of the segment: time starts here
             if timestamp > newest:
                 newest = self.max_timestamp = timestamp
                 self.offset_of_max_timestamp = last_offset
             if since > interval:
                 self.index_entries.append((last_offset, position, newest, self.offset_of_max_timestamp))
                 since = 0
+                entries_left -= 1
             buffers.append(pack(offset, length, leader_epoch))
             buffers.append(memoryview(body)[PREFIX_BYTES:])
             outcomes.append(AppendOutcome(offset, timestamp if attributes & LOG_APPEND_TIME_BIT else -1))

@@ -61,6 +61,14 @@ class LogWriteFailed(DiskError):
         self.is_full = is_full  # out of space or quota: writes may succeed again later
 
 
+class LogReadFailed(DiskError):
+    """The disk refused a read; what the log holds is unknown."""
+
+
+class LogClosed(DiskError):
+    """The log was closed or deleted while somebody still held it."""
+
+
 class LogDirectoryFailed(DiskError):
     """The whole directory is offline."""
 

@@ -34,6 +34,7 @@ class ReplayResult:
     rounds: int = 0
     entries: int = 0
     restored_bytes: int = 0
+    held: set[ReplayedLog] = field(default_factory=set)  # logs that the journal has entries of
     restored: set[ReplayedLog] = field(default_factory=set)
     gaps: set[ReplayedLog] = field(default_factory=set)  # logs with entries that could not be placed
 
@@ -43,7 +44,7 @@ def replay_journal(
     logs: Mapping[tuple[TopicId, int], ReplayedLog],
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ReplayResult:
-    """`on_progress` gets the journal's bytes done and in all. The caller flushes `restored` logs
+    """`on_progress` gets the journal's bytes done and in all. The caller flushes the `held` logs
     and then restarts the journal."""
     scan = journal.scan()
     result = ReplayResult()
@@ -56,7 +57,10 @@ def replay_journal(
             if entry.kind != APPEND:
                 continue
             log = logs.get((entry.topic_id, entry.partition))
-            if log is None or entry.next_offset <= log.log_end_offset:
+            if log is None:
+                continue
+            result.held.add(log)
+            if entry.next_offset <= log.log_end_offset:
                 continue
             cuts = scan.cuts.get((entry.topic_id, entry.partition))
             end_offset = _end_of(entry, found.sequence, cuts) if cuts else entry.next_offset

@@ -8,6 +8,7 @@ file closes with its last one, so a fetch that still sends from a file is never 
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Final
 
 from mainstem.ports.disk import Disk, File
@@ -36,18 +37,14 @@ class OpenFiles:
             files[path] = file
             self._shrink()
             return file
-        try:
+        with suppress(KeyError):  # another thread may have evicted it: our reference is still good
             files.move_to_end(path)
-        except KeyError:  # another thread has just evicted it; our reference is still good
-            pass
         return file
 
     def _shrink(self) -> None:
-        try:
+        with suppress(KeyError):
             while len(self._files) > self.capacity:
                 self._files.popitem(last=False)
-        except KeyError:
-            pass
 
     def forget(self, path: str) -> None:
         """To be called before a file is renamed or removed."""

@@ -6,11 +6,11 @@ stop. Loading reads the newest one that is whole, then the batches behind it. Bi
     int16   version, 1
     uint32  CRC-32C of everything that follows it
     int32   number of entries, and for each
-      int64  producer id          int32  last sequence      int32  offset delta      int32  coordinator epoch
-      int16  producer epoch       int64  last offset        int64  timestamp         int64  first offset of the
-                                                                                            open transaction, -1
+      int64  producer id          int16  producer epoch     int32  last sequence      int64  last offset
+      int32  offset delta         int64  timestamp          int32  coordinator epoch
+      int64  first offset of the open transaction, -1 without one
 
-The fields of an entry come in the order of `_ENTRY`. Only the last of a producer's batches is kept; an
+Only the last of a producer's batches is kept; an
 entry without one has sequence and offset -1.
 """
 

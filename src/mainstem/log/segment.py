@@ -109,11 +109,14 @@ class Segment:
         self._roll_timestamp: int | None = None
 
     @classmethod
-    def create(cls, files: OpenFiles, directory: str, base_offset: int, now_ms: int) -> Segment:
+    def create(
+        cls, files: OpenFiles, directory: str, base_offset: int, now_ms: int, *, reserved_bytes: int = 0
+    ) -> Segment:
         segment = cls(files, directory, base_offset, size_bytes=0, created_ms=now_ms, is_new=True)
         file = files.get(segment.log_path, create=True)
         if file.size():
             file.truncate(0)
+        file.allocate(reserved_bytes)
         return segment
 
     @classmethod
@@ -214,7 +217,14 @@ class Segment:
         """It is not the active segment any more."""
         self.recent = None
         self.write_indexes()
+        self.is_index_dirty = True
         self.offset_index.release_memory()
+
+    def trim(self) -> None:
+        """Gives back what was reserved for the `.log` file beyond its batches."""
+        file = self.log_file()
+        if file.size() > self.size_bytes:
+            file.truncate(self.size_bytes)
 
     def remember(self, offsets: list[int], positions: list[int]) -> None:
         """Takes note of batches just appended, for `find_recent`."""
@@ -243,10 +253,10 @@ class Segment:
         if span.position == 0:
             self._roll_timestamp = None
 
-    def sync(self) -> None:
+    def sync(self, *, with_indexes: bool) -> None:
         """Blocks until the log file, and its indexes if they changed, are on stable storage."""
         self.log_file().sync()
-        if self.is_index_dirty:
+        if with_indexes and self.is_index_dirty:
             self.is_index_dirty = False
             self.offset_index.sync()
             self.time_index.sync()
@@ -262,6 +272,10 @@ class Segment:
                 disk.rename(path, path + added_suffix)
                 renamed.append(path + added_suffix)
         return renamed
+
+    def close_files(self) -> None:
+        for suffix in SEGMENT_SUFFIXES:
+            self._files.forget(self.path(suffix))
 
     def remove(self, disk: Disk) -> None:
         for suffix in SEGMENT_SUFFIXES:

@@ -98,6 +98,10 @@ class Disk(Protocol):
 
     def sync_directory(self, path: str) -> None: ...
 
+    def sync_everything(self) -> None:
+        """All files and all names, of whomever: for when single ones would be too many to count."""
+        ...
+
     def free_bytes(self, path: str) -> int: ...
 
     def total_bytes(self, path: str) -> int: ...
@@ -317,6 +321,9 @@ class RealDisk:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+    def sync_everything(self) -> None:
+        os.sync()
 
     def free_bytes(self, path: str) -> int:
         status = os.statvfs(path)

@@ -1,0 +1,538 @@
+"""The log of one partition: segments on disk, and what a start of the process has to know about them.
+
+    log start  <=  first offset that can be read
+    recovery point     everything below is on stable storage; recovery looks at what lies above
+    log end            the next offset to be given out
+
+Segments rise by base offset without overlap; only the last, the *active* one, is appended to. A segment
+rolls when the next batch does not fit its size, its age, its index or its 31 bits of relative offset.
+
+One owner, the loop, changes the log. Worker threads may flush it, look timestamps up and read batches at
+the same time: they work on the tuple of segments that they found, and a file that was dropped meanwhile
+is told apart from a damaged one by looking whether the tuple is still the same.
+
+An append either happened or did not. When the disk refuses a write, what it took of it is cut off again
+and the producers' state is put back; where a first part already went into a segment that rolled, that
+part stays and the batches behind it are refused one by one.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
+
+from mainstem.config.topic_options import TopicConfig
+from mainstem.log import timestamp_lookup
+from mainstem.log.append_piece import AppendPiece, RollLimits
+from mainstem.log.batch_reader import read_batches
+from mainstem.log.clean_state import CleanState
+from mainstem.log.errors import (
+    LogClosed,
+    LogCorrupt,
+    LogDirectoryFailed,
+    LogReadFailed,
+    LogWriteFailed,
+    OffsetOutOfRange,
+)
+from mainstem.log.leader_epochs import LeaderEpochs
+from mainstem.log.log_slice import LogSlice
+from mainstem.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, file_name
+from mainstem.log.producer_snapshot import snapshot_offsets, snapshot_path, write_snapshot
+from mainstem.log.producer_state import ProducerStates
+from mainstem.log.retention import PendingDeletions, count_due_segments
+from mainstem.log.segment import Segment
+from mainstem.log.staged import AppendOutcome, AppendRun, StagedBatch
+from mainstem.log.storage import LogStorage
+from mainstem.log.timestamp_lookup import TimestampOffset
+from mainstem.model.batch import BatchHeader, Buffer, parse_header
+from mainstem.model.crc import crc32c
+from mainstem.model.errors import DiskError
+from mainstem.model.ids import TopicId, TopicPartition
+
+# So much of the active segment may be unflushed before housekeeping flushes it: it bounds what a start
+# after a crash has to read.
+MAX_UNFLUSHED_BYTES: Final = 128 * 1024 * 1024
+_FULL_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NEVER: Final = 2**63 - 1
+_OFFSET_ENTRY_BYTES: Final = 8
+_TIME_ENTRY_BYTES: Final = 12
+
+T = TypeVar("T")
+
+
+class PartitionLog:
+    """Made by `log/loading.py`."""
+
+    def __init__(
+        self,
+        storage: LogStorage,
+        directory: str,
+        topic_partition: TopicPartition,
+        topic_id: TopicId,
+        config: TopicConfig,
+        *,
+        segments: Sequence[Segment],
+        log_start_offset: int,
+        log_end_offset: int,
+        recovery_point: int,
+        epochs: LeaderEpochs,
+        producers: ProducerStates,
+        has_new_names: bool = False,
+    ) -> None:
+        self.directory = directory
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.config = config
+        self.segments: tuple[Segment, ...] = tuple(segments)  # rising, never empty; replaced, not changed
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.recovery_point = recovery_point
+        self.epochs = epochs
+        self.producers = producers
+        self.is_closed = False
+        self._storage = storage
+        self._base_offsets = [segment.base_offset for segment in self.segments]
+        # Two counters that only grow, the first changed by the loop and the second by who flushes.
+        self._appended_bytes = self._bytes_above(recovery_point) if log_end_offset > recovery_point else 0
+        self._flushed_bytes = 0
+        self._has_new_names = has_new_names  # a flush has to make them durable
+        self._flushed_ms = storage.clock.now_ms()
+        self._flushing = threading.Lock()
+        self._pending_deletions = PendingDeletions()
+        self._roll_after_ms = self._jittered_segment_ms()
+
+    def __repr__(self) -> str:
+        return f"PartitionLog({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"
+
+    # --- what it holds
+
+    @property
+    def active(self) -> Segment:
+        return self.segments[-1]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self.segments)
+
+    @property
+    def has_deleted_segments(self) -> bool:
+        return len(self._pending_deletions) > 0
+
+    def _bytes_above(self, offset: int) -> int:
+        """Of the segments that may hold something at or above the offset."""
+        first = max(0, bisect_right(self._base_offsets, offset) - 1)
+        return sum(segment.size_bytes for segment in self.segments[first:])
+
+    def clean_state(self) -> CleanState:
+        """What the next start needs after `close`."""
+        return CleanState(
+            self.log_end_offset,
+            tuple(segment.state() for segment in self.segments),
+            tuple((entry.epoch, entry.start_offset) for entry in self.epochs.entries),
+            bool(self.producers.entries),
+        )
+
+    def update_config(self, config: TopicConfig) -> None:
+        self.config = config
+        self._roll_after_ms = self._jittered_segment_ms()
+
+    def _jittered_segment_ms(self) -> int:
+        """`segment.ms` less a share of `segment.jitter.ms` that is this segment's for good."""
+        jitter_ms = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        if jitter_ms <= 0:
+            return self.config.segment_ms
+        share = crc32c(f"{self.topic_partition}/{self.active.base_offset}".encode())
+        return self.config.segment_ms - share % (jitter_ms + 1)
+
+    # --- appending, on the loop
+
+    def append(self, batches: Sequence[StagedBatch], leader_epoch: int) -> AppendRun:
+        """Gives the batches their offsets and writes them, in one call to the file where one segment does."""
+        if self.is_closed:
+            raise LogClosed(f"the log of {self.topic_partition} is closed")
+        first_offset = self.log_end_offset
+        self.epochs.assign(leader_epoch, first_offset)
+        piece = AppendPiece(self.active, 0, first_offset)
+        piece.plan(batches, self.active, self._roll_limits(), self.producers, leader_epoch)
+        size_bytes = self._write(piece)
+        if piece.next_batch == len(batches):
+            return AppendRun(first_offset, self.log_end_offset, size_bytes, piece.buffers, piece.outcomes)
+        return self._append_rest(batches, leader_epoch, first_offset, size_bytes, piece)
+
+    def _append_rest(
+        self,
+        batches: Sequence[StagedBatch],
+        leader_epoch: int,
+        first_offset: int,
+        size_bytes: int,
+        piece: AppendPiece,
+    ) -> AppendRun:
+        """Goes on in new segments."""
+        buffers, outcomes = piece.buffers, piece.outcomes
+        while piece.next_batch < len(batches):
+            try:
+                self.roll()
+                following = AppendPiece(self.active, piece.next_batch, self.log_end_offset)
+                following.plan(batches, self.active, self._roll_limits(), self.producers, leader_epoch)
+                size_bytes += self._write(following)
+            except DiskError as error:
+                if self.log_end_offset == first_offset:
+                    raise
+                refused = AppendOutcome(-1, -1, error)
+                outcomes += [refused] * (len(batches) - piece.next_batch)
+                break
+            buffers += following.buffers
+            outcomes += following.outcomes
+            piece = following
+        return AppendRun(first_offset, self.log_end_offset, size_bytes, buffers, outcomes)
+
+    def _roll_limits(self) -> RollLimits:
+        segment, config = self.active, self.config
+        roll_after_ms = self._roll_after_ms
+        if segment.size_bytes:
+            since = segment.roll_timestamp
+            roll_timestamp = since + roll_after_ms if since >= 0 else _NEVER
+        else:
+            roll_timestamp = roll_after_ms
+        entries_left = min(
+            config.segment_index_bytes // _OFFSET_ENTRY_BYTES - segment.offset_index.entry_count,
+            config.segment_index_bytes // _TIME_ENTRY_BYTES - 1 - segment.time_index.entry_count,
+        )
+        return RollLimits(config.segment_bytes, roll_timestamp, config.index_interval_bytes, entries_left)
+
+    def _write(self, piece: AppendPiece) -> int:
+        """Writes what was planned for the active segment; its bytes. Raises with everything as before."""
+        if not piece.buffers:
+            return 0
+        segment = self.active
+        try:
+            size_bytes = segment.log_file().write(piece.buffers, segment.size_bytes)
+        except OSError as error:
+            piece.roll_back(self.producers)
+            self._cut_torn_write(segment, error)
+            raise LogWriteFailed(
+                f"cannot write to {segment.log_path}: {error.strerror or error}",
+                is_full=error.errno in _FULL_DISK,
+            ) from error
+        piece.apply(segment)
+        self.log_end_offset = piece.next_offset
+        self._appended_bytes += size_bytes
+        return size_bytes
+
+    def _cut_torn_write(self, segment: Segment, cause: OSError) -> None:
+        try:
+            segment.log_file().truncate(segment.size_bytes)
+        except OSError as error:
+            raise LogDirectoryFailed(
+                f"{segment.log_path} cannot be written ({cause}) nor cut back ({error})"
+            ) from cause
+
+    def append_recovered(self, batches: Buffer) -> None:
+        """Appends whole batches with offsets and epochs of their own, the first at the log's end."""
+        view = memoryview(batches)
+        position = 0
+        while position < len(view):
+            header = parse_header(view, position)
+            batch = view[position : position + header.size_bytes]
+            if self.active.size_bytes and (
+                self.active.size_bytes + len(batch) > self.config.segment_bytes
+                or not self.active.fits(header.last_offset)
+            ):
+                self.roll()
+            self._append_as_it_is(batch, header)
+            position += len(batch)
+
+    def _append_as_it_is(self, batch: memoryview, header: BatchHeader) -> None:
+        segment = self.active
+        position = segment.size_bytes
+        segment.log_file().write((batch,), position)
+        self.epochs.assign(header.leader_epoch, header.base_offset)
+        segment.note_timestamp(header.max_timestamp, header.last_offset)
+        if segment.bytes_since_index_entry > self.config.index_interval_bytes:
+            segment.offset_index.append(header.last_offset - segment.base_offset, position)
+            segment.time_index.append(
+                segment.max_timestamp, segment.offset_of_max_timestamp - segment.base_offset
+            )
+            segment.bytes_since_index_entry = 0
+        segment.bytes_since_index_entry += len(batch)
+        segment.size_bytes = position + len(batch)
+        segment.is_index_dirty = True
+        self.producers.replay(header, batch)
+        self.log_end_offset = header.next_offset
+        self._appended_bytes += len(batch)
+
+    # --- segments, on the loop
+
+    def roll(self) -> None:
+        """Begins a new segment at the log's end."""
+        before = self.active
+        disk, now_ms = self._storage.disk, self._storage.clock.now_ms()
+        reserved_bytes = self.config.segment_bytes if self.config.preallocate else 0
+        try:
+            segment = Segment.create(
+                self._storage.files,
+                self.directory,
+                self.log_end_offset,
+                now_ms,
+                reserved_bytes=reserved_bytes,
+            )
+            write_snapshot(disk, self.directory, self.log_end_offset, self.producers.entries)
+            if self.config.preallocate:
+                before.trim()
+        except OSError as error:
+            raise LogWriteFailed(
+                f"cannot begin a new segment in {self.directory}: {error.strerror or error}",
+                is_full=error.errno in _FULL_DISK,
+            ) from error
+        before.retire()
+        self._has_new_names = True
+        self._replace_segments((*self.segments, segment))
+        self._roll_after_ms = self._jittered_segment_ms()
+
+    def _replace_segments(self, segments: tuple[Segment, ...]) -> None:
+        self._base_offsets = [segment.base_offset for segment in segments]
+        self.segments = segments
+
+    def roll_if_due(self, now_ms: int) -> bool:
+        """Rolls an active segment that this process has filled for longer than `segment.ms`.
+
+        Appends roll by the records' own time; this is for a partition that nobody writes to any more.
+        """
+        segment = self.active
+        if not segment.size_bytes or now_ms - segment.created_ms <= self._roll_after_ms:
+            return False
+        self.roll()
+        return True
+
+    def delete_due_segments(self, now_ms: int, *, limit_offset: int) -> int:
+        """Drops the oldest segments that retention does not keep; how many."""
+        count = count_due_segments(
+            self.segments,
+            self.config,
+            now_ms=now_ms,
+            limit_offset=limit_offset,
+            log_start_offset=self.log_start_offset,
+            log_end_offset=self.log_end_offset,
+        )
+        if count:
+            if count == len(self.segments):
+                self.roll()
+            self._drop_oldest(count, now_ms)
+        return count
+
+    def _drop_oldest(self, count: int, now_ms: int) -> None:
+        dropped, kept = self.segments[:count], self.segments[count:]
+        self.log_start_offset = max(self.log_start_offset, kept[0].base_offset)
+        self._replace_segments(kept)
+        self.epochs.truncate_from_start(self.log_start_offset)
+        disk = self._storage.disk
+        paths: list[str] = []
+        try:
+            for segment in dropped:
+                paths += segment.rename(disk, DELETED_SUFFIX)
+                snapshot = snapshot_path(self.directory, segment.base_offset)
+                if disk.exists(snapshot):
+                    disk.rename(snapshot, snapshot + DELETED_SUFFIX)
+                    paths.append(snapshot + DELETED_SUFFIX)
+        except OSError as error:
+            raise LogDirectoryFailed(f"cannot drop segments of {self.directory}: {error}") from error
+        self._pending_deletions.add(now_ms + self.config.file_delete_delay_ms, paths)
+
+    def purge_deleted(self, now_ms: int) -> int:
+        """Removes the files that were dropped long enough ago; how many. Blocks."""
+        try:
+            return self._pending_deletions.purge(self._storage.disk, now_ms)
+        except OSError as error:
+            raise LogDirectoryFailed(
+                f"cannot remove dropped segments of {self.directory}: {error}"
+            ) from error
+
+    def delete_records(self, offset: int) -> None:
+        """Moves the log start up to the offset; whole segments below it go at the next retention check."""
+        if offset < 0 or offset > self.log_end_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.epochs.truncate_from_start(offset)
+
+    # --- reading
+
+    def locate(
+        self, offset: int, max_bytes: int, limit_offset: int, *, at_least_one: bool
+    ) -> LogSlice | None:
+        """The bytes from the batch that holds `offset`, up to `max_bytes` and before `limit_offset`.
+
+        The last batch may be cut short by `max_bytes`; the first one never is: if it is larger, it comes
+        whole where `at_least_one` asks for it, and otherwise nothing does.
+        """
+        try:
+            return self._locate(offset, max_bytes, limit_offset, at_least_one)
+        except OSError as error:
+            raise LogReadFailed(f"cannot read the log of {self.topic_partition}: {error}") from error
+
+    def _locate(self, offset: int, max_bytes: int, limit_offset: int, at_least_one: bool) -> LogSlice | None:
+        number = bisect_right(self._base_offsets, offset) - 1
+        segments = self.segments
+        found: tuple[int, int] | None = None
+        for number in range(max(number, 0), len(segments)):  # noqa: B020 - compaction may have emptied some
+            segment = segments[number]
+            found = segment.find_recent(offset)
+            if found is None:
+                span = segment.find(offset)
+                found = None if span is None else (span.position, span.size_bytes)
+            if found is not None:
+                break
+        if found is None:
+            return None
+        position, first_bytes = found
+        end = segment.size_bytes
+        is_last = number == len(segments) - 1
+        if limit_offset < (self.log_end_offset if is_last else segments[number + 1].base_offset):
+            end = self._position_of(segment, limit_offset)
+            if end <= position:
+                return None
+        length = end - position
+        if length > max_bytes:
+            if max_bytes < first_bytes:
+                if not at_least_one:
+                    return None
+                length = first_bytes
+            else:
+                length = max_bytes
+        return LogSlice(segment.log_file(), position, length)
+
+    @staticmethod
+    def _position_of(segment: Segment, offset: int) -> int:
+        """Where the batch that holds the offset starts; the segment's end when there is none."""
+        recent = segment.find_recent(offset)
+        if recent is not None:
+            return recent[0]
+        span = segment.find(offset)
+        return segment.size_bytes if span is None else span.position
+
+    def read_batches(
+        self, from_offset: int, limit_offset: int, chunk_bytes: int
+    ) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """Each batch that holds something from `from_offset` to before `limit_offset`. Blocks."""
+        segments = self.segments
+        number = max(0, bisect_right([s.base_offset for s in segments], from_offset) - 1)
+        for segment in segments[number:]:
+            end = segment.size_bytes
+            span = segment.find(from_offset)
+            if span is None:
+                continue
+            for _, header, batch in read_batches(
+                segment.log_file(), span.position, end, chunk_bytes=chunk_bytes
+            ):
+                if header.base_offset >= limit_offset:
+                    return
+                yield header, batch
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
+        """The first record at or after the time. Blocks."""
+        return self._read_steadily(
+            lambda segments: timestamp_lookup.first_at_or_after(segments, timestamp_ms, self.log_start_offset)
+        )
+
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The record with the greatest timestamp. Blocks."""
+        return self._read_steadily(
+            lambda segments: timestamp_lookup.of_max_timestamp(segments, self.log_start_offset)
+        )
+
+    def _read_steadily(self, read: Callable[[Sequence[Segment]], T]) -> T:
+        """Reads again when a segment was dropped under the reader."""
+        while True:
+            segments = self.segments
+            try:
+                return read(segments)
+            except (OSError, LogCorrupt) as error:
+                if segments[0] is not self.segments[0] and not self.is_closed:
+                    continue
+                if isinstance(error, LogCorrupt):
+                    raise
+                raise LogReadFailed(f"cannot read the log of {self.topic_partition}: {error}") from error
+
+    # --- durability, from any thread
+
+    def needs_flush(self, now_ms: int) -> bool:
+        config = self.config
+        if self.recovery_point < self.active.base_offset:  # a closed segment
+            return True
+        unflushed = self.log_end_offset - self.recovery_point
+        if not unflushed:
+            return False
+        return (
+            unflushed >= config.flush_messages
+            or now_ms - self._flushed_ms >= config.flush_ms
+            or self._appended_bytes - self._flushed_bytes >= MAX_UNFLUSHED_BYTES
+        )
+
+    def flush(self) -> int:
+        """Blocks until all that was appended before the call is on stable storage; its end offset.
+
+        Raises `OSError` from the disk: after it nobody knows what is stored.
+        """
+        with self._flushing:
+            if self.is_closed:
+                raise LogClosed(f"the log of {self.topic_partition} is closed")
+            end_offset, appended_bytes = self.log_end_offset, self._appended_bytes
+            has_new_names, self._has_new_names = self._has_new_names, False
+            self._sync_segments()
+            if has_new_names:
+                self._storage.disk.sync_directory(self.directory)
+            if self.epochs.is_dirty:
+                self.epochs.save(self._storage.disk, self.directory, sync=True)
+            self._flushed_ms = self._storage.clock.now_ms()
+            self._flushed_bytes = appended_bytes
+            self.recovery_point = max(self.recovery_point, end_offset)
+            return end_offset
+
+    def _sync_segments(self) -> None:
+        segments = self.segments
+        first = max(0, bisect_right([s.base_offset for s in segments], self.recovery_point) - 1)
+        for segment in segments[first:]:
+            try:
+                # The active segment's indexes can wait: recovery makes anew what it does not trust.
+                segment.sync(with_indexes=segment is not segments[-1])
+            except FileNotFoundError:
+                if segment in self.segments:
+                    raise  # else retention dropped it under our hands
+
+    def close(self) -> None:
+        """Flushes, leaves the indexes and the producers as the next start wants them. Blocks."""
+        if self.is_closed:
+            return
+        active, disk = self.active, self._storage.disk
+        try:
+            active.write_indexes()
+            if self.config.preallocate:
+                active.trim()
+            if self.log_end_offset > self.recovery_point or self.epochs.is_dirty:
+                self.flush()
+            if self.producers.entries:
+                write_snapshot(disk, self.directory, self.log_end_offset, self.producers.entries)
+            self._pending_deletions.purge(disk, _NEVER)
+        except OSError as error:
+            raise LogWriteFailed(
+                f"the log of {self.topic_partition} did not close cleanly: {error}"
+            ) from error
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """No further use of the files; nothing is written."""
+        self.is_closed = True
+        for segment in self.segments:
+            segment.close_files()
+
+    def remove_stray_snapshots(self) -> None:
+        """Drops the snapshots that no segment begins with; one at the log's end stays. Blocks."""
+        disk = self._storage.disk
+        wanted = {*self._base_offsets, self.log_end_offset}
+        for offset in snapshot_offsets(disk.list(self.directory)):
+            if offset not in wanted:
+                disk.remove(f"{self.directory}/{file_name(offset, SNAPSHOT_SUFFIX)}")
