@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,7 +18,7 @@ _F = TypeVar("_F")
 
 def bootstrap_option(command: _F) -> _F:
     """Gives the command `--bootstrap`, as its argument `bootstrap`."""
-    decorate = click.option(
+    decorate: Any = click.option(
         "--bootstrap",
         envvar="MAINSTEM_BOOTSTRAP",
         default=DEFAULT_BOOTSTRAP,
@@ -25,7 +26,7 @@ def bootstrap_option(command: _F) -> _F:
         metavar="HOST:PORT",
         help="A broker of the cluster, or several with commas. [env: MAINSTEM_BOOTSTRAP]",
     )
-    return decorate(command)  # type: ignore[type-var]
+    return decorate(command)  # type: ignore[no-any-return]
 
 
 def open_cluster(bootstrap: str) -> ClusterClient:
@@ -50,6 +51,6 @@ def confirm(question: str, *, is_agreed: bool) -> None:
     """Asks the person at the terminal; a program has to say --yes."""
     if is_agreed:
         return
-    if not click.get_text_stream("stdin").isatty():
+    if not sys.stdin.isatty():
         raise click.UsageError("there is nobody to ask: add --yes")
     click.confirm(question, abort=True, err=True)

@@ -45,8 +45,8 @@ def parse_time_ms(text: str) -> int:
         moment = datetime.fromisoformat(stripped)
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is no point in time: write 2026-11-19T08:30, 2026-11-19T08:30:00+01:00, or milliseconds "
-            "since 1970"
+            f"{text!r} is no point in time: write 2026-11-19T08:30, 2026-11-19T08:30:00+01:00, "
+            "milliseconds since 1970, or how long ago: 90s, 15m, 2h, 7d"
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

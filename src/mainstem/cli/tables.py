@@ -77,6 +77,10 @@ def cell_text(value: Any) -> str:
     return str(value)
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 def _print_rich(renderable: Any) -> None:
     from rich.console import Console
 

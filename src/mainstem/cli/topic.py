@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mainstem.cli.broker_link import bootstrap_option, confirm, open_cluster, parse_pairs
-from mainstem.cli.tables import Column, json_option, show_fields, show_json, show_rows
+from mainstem.cli.tables import Column, counted, json_option, show_fields, show_json, show_rows
 from mainstem.client import topics as admin
 from mainstem.client.errors import Refused
 from mainstem.client.log_dirs import replica_sizes
@@ -81,7 +81,7 @@ def create_topic(
         )
     else:
         count = created.partition_count
-        click.echo(f"created topic {name}" + (f" with {_counted(count, 'partition')}" if count > 0 else ""))
+        click.echo(f"created topic {name}" + (f" with {counted(count, 'partition')}" if count > 0 else ""))
 
 
 @command.command("list")
@@ -153,7 +153,7 @@ def alter_topic(
             click.echo(f"changed topic {name}: {', '.join(changed)}")
         if partitions is not None:
             admin.grow_topic(cluster, name, partitions)
-            click.echo(f"topic {name} has {_counted(partitions, 'partition')} now")
+            click.echo(f"topic {name} has {counted(partitions, 'partition')} now")
 
 
 @command.command("delete")
@@ -237,7 +237,3 @@ def _show_topic(document: dict[str, Any]) -> None:
         as_json=False,
     )
     show_rows(document["partitions"], _PARTITION_COLUMNS, as_json=False)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")

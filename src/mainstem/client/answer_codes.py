@@ -15,7 +15,6 @@ NOT_LEADER_OR_FOLLOWER: Final = 6
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
 NOT_COORDINATOR: Final = 16
-MESSAGE_TOO_LARGE: Final = 10
 UNSUPPORTED_VERSION: Final = 35
 TOPIC_ALREADY_EXISTS: Final = 36
 NOT_CONTROLLER: Final = 41
@@ -23,6 +22,9 @@ OUT_OF_ORDER_SEQUENCE_NUMBER: Final = 45
 DUPLICATE_SEQUENCE_NUMBER: Final = 46
 UNKNOWN_PRODUCER_ID: Final = 59
 GROUP_ID_NOT_FOUND: Final = 69
+
+# The batch was refused because of records in it; without these it would be taken.
+BAD_RECORD_CODES: Final = frozenset({10, 18, 32, 87})
 
 _TEXTS: Final[dict[int, tuple[str, str]]] = {
     -1: ("UNKNOWN_SERVER_ERROR", "the broker failed; its log says why"),

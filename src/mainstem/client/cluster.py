@@ -13,6 +13,7 @@ from mainstem.client.answer_codes import LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_
 from mainstem.client.connection import Connection
 from mainstem.client.errors import (
     AnswerTooLate,
+    BrokerUnreachable,
     ClusterUnreachable,
     ConnectionLost,
     Refused,
@@ -115,15 +116,14 @@ class ClusterClient:
         found = self.refresh([name]).get(name)
         if isinstance(found, TopicView):
             return found
-        raise found or Refused(UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}")
+        if found is None or found.code == UNKNOWN_TOPIC_OR_PARTITION:
+            told = "there is no such topic; `mainstem topic list` names those that there are"
+            raise Refused(UNKNOWN_TOPIC_OR_PARTITION, f"topic {name}", told)
+        raise found
 
     def leader_of(self, partition: TopicPartition) -> int:
         partitions = self.topic(partition.topic).partitions
-        if not 0 <= partition.partition < len(partitions):
-            raise Refused(
-                UNKNOWN_TOPIC_OR_PARTITION,
-                f"{partition.topic} has partitions 0 to {len(partitions) - 1}, not {partition.partition}",
-            )
+        check_partition(partition, len(partitions))
         leader = partitions[partition.partition].leader
         if leader < 0:
             raise Refused(LEADER_NOT_AVAILABLE, f"partition {partition}")
@@ -132,15 +132,22 @@ class ClusterClient:
     # --- asking
 
     def ask(self, request: Message, answer: type[A]) -> A:
-        """Of any broker: one that we are connected to, or the first that can be reached."""
+        """Of any broker: one that we are connected to, or the first that answers.
+
+        For what may be asked twice.
+        """
         failures: list[tuple[str, str]] = []
+        last: UnexpectedAnswer | None = None
         for address in dict.fromkeys((*self._connections, *self.bootstrap, *self._nodes.values())):
             try:
-                return self._exchange(address, request, answer)
-            except ClusterUnreachable as error:
-                failures.extend(error.failures)
-            except ConnectionLost as error:
+                return self._exchange_twice(address, request, answer)
+            except BrokerUnreachable as error:
+                failures += error.failures
+            except (ConnectionLost, AnswerTooLate, UnexpectedAnswer) as error:
                 failures.append((str(address), str(error)))
+                last = error if isinstance(error, UnexpectedAnswer) else last
+        if last is not None and len(failures) == 1:
+            raise last
         raise ClusterUnreachable(failures)
 
     def ask_controller(self, request: Message, answer: type[A]) -> A:
@@ -184,8 +191,17 @@ class ClusterClient:
         if connection is not None:
             connection.close()
 
+    def connect(self, node_id: int) -> Connection:
+        """A connection to this broker that belongs to the caller."""
+        address = self.address_of(node_id)
+        try:
+            return Connection(address, client_id=self.client_id, timeout_s=self.timeout_s)
+        except BrokerUnreachable as error:
+            raise self._explained(address, error) from None
+
     def persist(self, attempt: Callable[[], T], *, timeout_s: float | None = None) -> T:
-        """Repeats `attempt` while what stops it is passing: a leader that moved, a coordinator that loads.
+        """Repeats `attempt` while what stops it is passing: a leader that moved, a coordinator that loads,
+        a broker that is gone and from which another may take over.
 
         Only for what may be done twice.
         """
@@ -194,13 +210,17 @@ class ClusterClient:
         while True:
             try:
                 return attempt()
-            except (Refused, ConnectionLost) as error:
-                is_passing = not isinstance(error, Refused) or error.is_passing
-                if not is_passing or time.monotonic() + pause_s > deadline:
+            except (Refused, ConnectionLost, BrokerUnreachable) as error:
+                if not self._may_pass(error) or time.monotonic() + pause_s > deadline:
                     raise
             self.forget()
             time.sleep(pause_s)
             pause_s = min(pause_s * 2, 1.0)
+
+    def _may_pass(self, error: Refused | ConnectionLost | BrokerUnreachable) -> bool:
+        if isinstance(error, Refused):
+            return error.is_passing
+        return isinstance(error, ConnectionLost) or len(self.nodes) > 1
 
     def forget(self) -> None:
         """Who leads and who coordinates is asked anew the next time."""
@@ -208,12 +228,34 @@ class ClusterClient:
         self._coordinators.clear()
         self._nodes.clear()
 
+    def _exchange_twice(self, address: Address, request: Message, answer: type[A]) -> A:
+        """Brokers close connections that are idle for long; the next use is what notices."""
+        is_old = address in self._connections
+        try:
+            return self._exchange(address, request, answer)
+        except ConnectionLost:
+            if not is_old:
+                raise
+        return self._exchange(address, request, answer)
+
     def _exchange(self, address: Address, request: Message, answer: type[A]) -> A:
         try:
             return self.connection_to(address).request(request, answer)
+        except BrokerUnreachable as error:
+            raise self._explained(address, error) from None
         except (ConnectionLost, AnswerTooLate, UnexpectedAnswer):
             self.drop_connection(address)
             raise
+
+    def _explained(self, address: Address, error: BrokerUnreachable) -> BrokerUnreachable:
+        return BrokerUnreachable(str(address), error.reason, is_announced=address not in self.bootstrap)
+
+
+def check_partition(partition: TopicPartition, partition_count: int) -> None:
+    """Refuses one that the topic does not have."""
+    if not 0 <= partition.partition < partition_count:
+        told = f"the topic has partitions 0 to {partition_count - 1}"
+        raise Refused(UNKNOWN_TOPIC_OR_PARTITION, f"partition {partition}", told)
 
 
 def _topic_view(topic: MetadataResponseTopic) -> TopicView | Refused:

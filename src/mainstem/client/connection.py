@@ -3,6 +3,9 @@
 Requests may be sent before earlier ones are answered; answers come in the order of the requests,
 and `receive` says so when they do not. The versions of both sides are compared once, when the
 connection is made.
+
+A broker that slows us down answers at once and names a time for which it will not listen. Then
+`throttled_s` is above 0, and `send` waits for it to pass: who has other things to do looks first.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from mainstem.client.addresses import Address
 from mainstem.client.answer_codes import UNSUPPORTED_VERSION
 from mainstem.client.errors import (
     AnswerTooLate,
-    ClusterUnreachable,
+    BrokerUnreachable,
     ConnectionLost,
     RequestNotServed,
     UnexpectedAnswer,
@@ -34,6 +37,7 @@ A = TypeVar("A", bound=Message)
 
 DEFAULT_MAX_FRAME_BYTES: Final = 256 * 1024 * 1024
 CONNECT_TIMEOUT_S: Final = 10.0
+MAX_THROTTLE_S: Final = 60.0  # a longer time is not believed
 
 # The highest version of an API whose form this client fills in, where that is not the newest: later
 # ones name topics by id (Produce, Fetch, OffsetCommit, OffsetFetch) or take lists of keys.
@@ -62,6 +66,7 @@ class Connection:
         self._max_frame_bytes = max_frame_bytes
         self._sent: deque[_Sent] = deque()
         self._next_correlation_id = 1
+        self._throttled_until = 0.0  # monotonic seconds
         self._socket = _connect(address, min(CONNECT_TIMEOUT_S, timeout_s))
         self._socket.settimeout(timeout_s)
         try:
@@ -73,6 +78,11 @@ class Connection:
     @property
     def unanswered_count(self) -> int:
         return len(self._sent)
+
+    @property
+    def throttled_s(self) -> float:
+        """For how long the broker does not want to hear from us."""
+        return max(0.0, self._throttled_until - time.monotonic())
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -123,6 +133,9 @@ class Connection:
             )
         if not isinstance(message, answer):
             raise TypeError(f"{name} was answered with {type(message).__name__}, not {answer.__name__}")
+        throttle_ms = getattr(message, "throttle_time_ms", 0)
+        if throttle_ms > 0:
+            self._throttled_until = time.monotonic() + min(throttle_ms / 1000, MAX_THROTTLE_S)
         return message
 
     def _send(self, request: Message, version: int, answer: type[Message] | None) -> None:
@@ -130,6 +143,9 @@ class Connection:
         self._next_correlation_id = correlation_id % 0x7FFFFFFF + 1
         key = type(request).SCHEMA.key
         frame = encode_request(key, version, correlation_id, self._client_id, request)
+        if self._throttled_until:
+            time.sleep(self.throttled_s)
+            self._throttled_until = 0.0
         try:
             self._socket.settimeout(self._timeout_s)
             self._socket.sendall(frame)
@@ -203,7 +219,7 @@ def _connect(address: Address, timeout_s: float) -> socket.socket:
     try:
         connection = socket.create_connection(address, timeout=timeout_s)
     except OSError as error:
-        raise ClusterUnreachable([(str(address), _reason(error))]) from error
+        raise BrokerUnreachable(str(address), _reason(error)) from error
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
 

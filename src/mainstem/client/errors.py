@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from mainstem.client.answer_codes import answer_name, answer_text, is_passing
 from mainstem.model.errors import BrokerError, PeerError
+
+_START_OR_NAME_ONE: Final = (
+    "Is it running, and is this its Kafka address? "
+    "Start one with `mainstem start`, or name another with --bootstrap HOST:PORT."
+)
+_CORRECT_THE_ANNOUNCEMENT: Final = (
+    "The cluster announces it under this address; if that is wrong from here, "
+    "start the broker with --advertised-kafka HOST:PORT."
+)
 
 
 class ClusterUnreachable(BrokerError):
     """No address that we know answers."""
 
-    def __init__(self, failures: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, failures: Sequence[tuple[str, str]], cure: str = _START_OR_NAME_ONE) -> None:
         if len(failures) == 1:
             address, reason = failures[0]
             told = f"cannot reach a broker at {address}: {reason}"
@@ -19,11 +29,17 @@ class ClusterUnreachable(BrokerError):
             told = "cannot reach any broker: " + "; ".join(
                 f"{address}: {reason}" for address, reason in failures
             )
-        super().__init__(
-            f"{told}. Is it running, and is this its Kafka address? "
-            "Start one with `mainstem start`, or name another with --bootstrap HOST:PORT."
-        )
+        super().__init__(f"{told}. {cure}")
         self.failures = tuple(failures)
+
+
+class BrokerUnreachable(ClusterUnreachable):
+    """One broker does not answer; others may, and one of them may take over from it."""
+
+    def __init__(self, address: str, reason: str, *, is_announced: bool = False) -> None:
+        cure = _CORRECT_THE_ANNOUNCEMENT if is_announced else _START_OR_NAME_ONE
+        super().__init__([(address, reason)], cure)
+        self.reason = reason
 
 
 class ConnectionLost(BrokerError):
@@ -44,8 +60,22 @@ class UnexpectedAnswer(BrokerError):
     """The bytes that came are no answer to what was asked: no Kafka broker, or a broken one."""
 
     def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"{address} does not answer as a Kafka broker does: {reason}")
+        super().__init__(
+            f"{address} does not answer as a Kafka broker does: {reason}. "
+            "Is this the Kafka address, without TLS, and not that of another service?"
+        )
         self.address = address
+
+
+class DamagedBatch(BrokerError):
+    """A batch came that is not what its checksum or its own header says."""
+
+    def __init__(self, partition: str, offset: int, reason: str) -> None:
+        super().__init__(
+            f"{partition}: the batch at offset {offset} is damaged: {reason}. "
+            "`mainstem log verify` on the broker's data directory tells whether the file is."
+        )
+        self.offset = offset
 
 
 class RequestNotServed(PeerError):

@@ -26,6 +26,7 @@ from mainstem.model.records import NewRecord, build_batch
 
 _RECORD_OVERHEAD_BYTES: Final = 16
 _HEADER_OVERHEAD_BYTES: Final = 4
+OBJECTS_BYTES: Final = 256  # of Python's own for a record, its key, its value and a number
 _SEQUENCE_MASK: Final = 0x7FFFFFFF
 
 
@@ -53,6 +54,11 @@ class PendingBatch:
     is_unwritten: bool = False  # the leader said that it does not have it
     encoded: bytes | None = None
 
+    @property
+    def memory_bytes(self) -> int:
+        """About what its records take while they wait."""
+        return self.size_bytes + len(self.records) * OBJECTS_BYTES
+
     def split(self) -> tuple[PendingBatch, PendingBatch]:
         """Two halves under the numbers of the whole."""
         middle = len(self.records) // 2
@@ -62,6 +68,15 @@ class PendingBatch:
             size = sum(map(record_size, records))
             halves.append(PendingBatch(records, size, self.give_up_at, sequence, self.is_unwritten))
         return halves[0], halves[1]
+
+    def without(self, refused: set[int]) -> tuple[PendingBatch, PendingBatch]:
+        """The records at these places, and all others."""
+        parts = []
+        for is_refused in (True, False):
+            records = [record for at, record in enumerate(self.records) if (at in refused) is is_refused]
+            size = sum(map(record_size, records))
+            parts.append(PendingBatch(records, size, self.give_up_at, self.sequence, is_unwritten=True))
+        return parts[0], parts[1]
 
 
 @dataclass(slots=True)
@@ -139,6 +154,19 @@ class PartitionQueue:
         self.in_flight.remove(batch)
         self._mark_broken(batch)
         self._resume()
+
+    def take_out(self, batch: PendingBatch, refused: set[int]) -> PendingBatch:
+        """Gives up the records at these places of a batch of which nothing was written; the rest goes again.
+
+        They come back as a batch of their own.
+        """
+        given_up, kept = batch.without(refused)
+        self.in_flight.remove(batch)
+        if kept.records:
+            self.retry.append(kept)
+        self._mark_broken(batch)
+        self._resume()
+        return given_up
 
     def send_again(self, *batches: PendingBatch, instead_of: PendingBatch, not_before: float) -> None:
         self.in_flight.remove(instead_of)

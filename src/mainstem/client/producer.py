@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from mainstem.client.answer_codes import (
+    BAD_RECORD_CODES,
     DUPLICATE_SEQUENCE_NUMBER,
-    MESSAGE_TOO_LARGE,
     OUT_OF_ORDER_SEQUENCE_NUMBER,
     UNKNOWN_PRODUCER_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
     is_passing,
 )
-from mainstem.client.cluster import ClusterClient
+from mainstem.client.cluster import ClusterClient, check_partition
 from mainstem.client.connection import Connection
 from mainstem.client.errors import (
     AnswerTooLate,
@@ -33,6 +33,7 @@ from mainstem.client.errors import (
 )
 from mainstem.client.partition_queue import (
     NO_IDENTITY,
+    OBJECTS_BYTES,
     PartitionQueue,
     PendingBatch,
     ProducerIdentity,
@@ -58,6 +59,9 @@ _PAUSE_S: Final = 0.1
 _LOST = (ConnectionLost, AnswerTooLate, ClusterUnreachable, UnexpectedAnswer)
 
 
+_GAP_CODES: Final = (OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID)
+
+
 class Delivery(NamedTuple):
     """What became of one batch."""
 
@@ -78,6 +82,14 @@ class _Leader:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.requests: deque[_Request] = deque()
+
+
+def _told(answer: PartitionProduceResponse) -> str | None:
+    """What the leader says is wrong, of a record rather than of the batch."""
+    for entry in answer.record_errors:
+        if entry.batch_index_error_message:
+            return entry.batch_index_error_message
+    return answer.error_message
 
 
 def _ignore(_delivery: Delivery) -> None:
@@ -123,7 +135,7 @@ class RecordProducer:
         """Takes the record; blocks while too much is unconfirmed."""
         queue = self._queue_for(topic, record, partition)
         size = record_size(record)
-        self._unconfirmed_bytes += size
+        self._unconfirmed_bytes += size + OBJECTS_BYTES
         self._unconfirmed_count += 1
         if queue.add(record, size, time.monotonic() + self._delivery_timeout_s):
             if record.key is None and partition is None:
@@ -179,27 +191,42 @@ class RecordProducer:
         place = TopicPartition(topic, chosen)
         queue = self._queues.get(place)
         if queue is None:
-            self._cluster.leader_of(place)  # refuses a partition that is not there
+            check_partition(place, count)
             in_flight = _MAX_REQUESTS_IN_FLIGHT if self._is_idempotent else 1
             queue = self._queues[place] = PartitionQueue(place, self._batch_bytes, in_flight)
         return queue
 
     def _dispatch(self) -> None:
-        now = time.monotonic()
-        waiting = [queue for queue in self._queues.values() if queue.may_send(now)]
-        while waiting:
-            by_leader: dict[int, list[PartitionQueue]] = {}
-            for queue in waiting:
+        """Sends what may be sent, until all leaders are busy or nothing is left."""
+        while True:
+            now = time.monotonic()
+            sent_any = False
+            for node_id, queues in self._by_leader(now).items():
                 try:
-                    self._identify(queue)
-                    leader = self._cluster.leader_of(queue.partition)
-                    if self._leader(leader) is not None:
-                        by_leader.setdefault(leader, []).append(queue)
-                except (Refused, *_LOST) as error:
-                    self._back_off(queue, error)
-            for node_id, queues in by_leader.items():
-                self._send_request(node_id, queues)
-            waiting = [queue for queue in waiting if by_leader and queue.may_send(time.monotonic())]
+                    if self._has_room(node_id):
+                        self._send_request(node_id, queues)
+                        sent_any = True
+                except _LOST as error:
+                    for queue in queues:
+                        self._back_off(queue, error)
+            if not sent_any:
+                return
+
+    def _by_leader(self, now: float) -> dict[int, list[PartitionQueue]]:
+        waiting = deque(queue for queue in self._queues.values() if queue.may_send(now))
+        found: dict[int, list[PartitionQueue]] = {}
+        while waiting:
+            queue = waiting.popleft()
+            try:
+                self._identify(queue)
+                found.setdefault(self._cluster.leader_of(queue.partition), []).append(queue)
+            except Refused as error:
+                self._back_off(queue, error)
+            except _LOST as error:  # there is nobody whom we could ask: not for the others either
+                for unplaced in (queue, *waiting):
+                    self._back_off(unplaced, error)
+                break
+        return found
 
     def _identify(self, queue: PartitionQueue) -> None:
         if queue.identity is not None:
@@ -214,16 +241,12 @@ class RecordProducer:
             self._identity = ProducerIdentity(answer.producer_id, answer.producer_epoch)
         queue.identity = self._identity
 
-    def _leader(self, node_id: int) -> _Leader | None:
-        """The leader, when it can take one more request."""
+    def _has_room(self, node_id: int) -> bool:
+        """Whether the leader takes one more request now."""
         leader = self._leaders.get(node_id)
         if leader is None:
-            address = self._cluster.address_of(node_id)
-            connection = Connection(
-                address, client_id=self._cluster.client_id, timeout_s=self._cluster.timeout_s
-            )
-            leader = self._leaders[node_id] = _Leader(connection)
-        return leader if len(leader.requests) < _MAX_REQUESTS_IN_FLIGHT else None
+            leader = self._leaders[node_id] = _Leader(self._cluster.connect(node_id))
+        return len(leader.requests) < _MAX_REQUESTS_IN_FLIGHT and not leader.connection.throttled_s
 
     def _send_request(self, node_id: int, queues: list[PartitionQueue]) -> None:
         leader = self._leaders[node_id]
@@ -300,12 +323,11 @@ class RecordProducer:
             queue.confirm(batch)
             self._report(queue.partition, batch, None, answer.base_offset)
             return
-        error = self._last_error = Refused(code, f"partition {queue.partition}", answer.error_message)
+        error = self._last_error = Refused(code, f"partition {queue.partition}", _told(answer))
         now = time.monotonic()
-        is_gap = self._is_idempotent and code in (OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID)
-        if code == MESSAGE_TOO_LARGE and len(batch.records) > 1:
-            queue.send_again(*batch.split(), instead_of=batch, not_before=now)
-        elif is_gap and now < batch.give_up_at:
+        if code in BAD_RECORD_CODES and len(batch.records) > 1:
+            self._part_with_bad(queue, batch, answer, error)
+        elif self._is_idempotent and code in _GAP_CODES and now < batch.give_up_at:
             batch.is_unwritten = True
             if not queue.retry and queue.in_flight[0] is batch:
                 queue.is_broken = True  # nothing of ours is missing: the leader forgot who we are
@@ -316,6 +338,21 @@ class RecordProducer:
         else:
             queue.give_up(batch)
             self._report(queue.partition, batch, error)
+
+    def _part_with_bad(
+        self, queue: PartitionQueue, batch: PendingBatch, answer: PartitionProduceResponse, error: Refused
+    ) -> None:
+        """Nothing of the batch was written, for the sake of some of its records: the others go again.
+
+        Where the leader does not say which they are, halves find out.
+        """
+        refused = {entry.batch_index for entry in answer.record_errors}
+        refused &= set(range(len(batch.records)))
+        if refused:
+            self._report(queue.partition, queue.take_out(batch, refused), error)
+            return
+        batch.is_unwritten = True
+        queue.send_again(*batch.split(), instead_of=batch, not_before=time.monotonic())
 
     def _leader_lost(self, node_id: int, error: Exception) -> None:
         """Whether what was on the way got written is unknown: all of it goes again."""
@@ -359,7 +396,7 @@ class RecordProducer:
         self, partition: TopicPartition, batch: PendingBatch, error: Exception | None, base_offset: int = -1
     ) -> None:
         count = len(batch.records)
-        self._unconfirmed_bytes -= batch.size_bytes
+        self._unconfirmed_bytes -= batch.memory_bytes
         self._unconfirmed_count -= count
         if error is None:
             self.delivered_count += count
