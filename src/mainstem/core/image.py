@@ -30,7 +30,8 @@ class TopicImage:
     name: str
     topic_id: TopicId
     partitions: tuple[PartitionImage, ...]  # index = partition number, no gaps
-    config: Mapping[str, str] = _EMPTY  # only what was set on the topic, under Kafka's names
+    # only what was set on the topic, under Kafka's names
+    config: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     is_internal: bool = False
 
 
