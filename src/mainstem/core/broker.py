@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from mainstem.config.broker import BrokerConfig
 from mainstem.core.append_turn import AppendTurn
-from mainstem.core.errors import InconsistentTopicId, InvalidRequest, NotEnoughReplicas, UnknownTopicId
+from mainstem.core.errors import (
+    InconsistentTopicId,
+    InvalidRequest,
+    NotEnoughReplicas,
+    OffsetOutOfRange,
+    UnknownTopicId,
+)
 from mainstem.core.fetch_request import FetchDone, FetchEntry, FetchLimits, FetchRequest
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.image import ClusterImage
@@ -183,6 +189,8 @@ class Broker:
     async def delete_records(self, partition: Partition, offset: int) -> int:
         """Moves the log start to `offset`; the new low watermark. Raises OffsetOutOfRange."""
         target = partition.high_watermark if offset == HIGH_WATERMARK else offset
+        if target > partition.high_watermark:
+            raise OffsetOutOfRange(target, partition.log_start_offset, partition.high_watermark)
         partition.log.delete_records(target)
         await asyncio.to_thread(self._directories.checkpoint)
         return partition.log.log_start_offset

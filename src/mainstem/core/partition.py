@@ -169,6 +169,9 @@ class Partition:
             end = self.log.log_end_offset
             self._awaiting.extend([_AwaitingCommit(end, finish) for finish in finishes])
         self._commit(run)
+        broken = next((o.error for o in run.outcomes if isinstance(o.error, DiskError)), None)
+        if broken is not None:  # the first part of the run went into a segment, the rest did not
+            self._storage_error(broken)
 
     def append_now(self, batch: Buffer, on_committed: Callable[[Exception | None], None]) -> int:
         """Writes one batch of the broker's own at once, after what is staged; returns its last offset.
@@ -205,7 +208,10 @@ class Partition:
             else:
                 self._advance(next_offset, size_bytes)
 
-        self._durability.commit(self.log, run, on_durable)
+        try:
+            self._durability.commit(self.log, run, on_durable)
+        except DiskError as error:
+            self.fail(error)
 
     def _advance(self, offset: int, added_bytes: int) -> None:
         if offset <= self.high_watermark:
@@ -222,12 +228,12 @@ class Partition:
         while awaiting and awaiting[0].offset <= self.high_watermark:
             awaiting.popleft().finish(None)
 
-    def _refuse(self, staged: Sequence[_Staged], error: MainstemError) -> None:
+    def _refuse(self, staged: Sequence[_Staged], error: Exception) -> None:
         result = ProduceResult(-1, -1, self.log.log_start_offset, error)
         for item in staged:
             item.slot.complete(item.place, result)
 
-    def _storage_error(self, error: MainstemError) -> MainstemError:
+    def _storage_error(self, error: Exception) -> Exception:
         """What a client is told of a failed write; takes the partition offline if its directory is."""
         if not isinstance(error, DiskError):
             return error
@@ -301,6 +307,8 @@ def _result_of(outcomes: Iterator[AppendOutcome], count: int, log_start: int) ->
     for _ in range(count - 1):
         following = next(outcomes)
         error = error or following.error
+    if isinstance(error, DiskError):
+        error = StorageFailed(str(error))
     if error is not None:
         return ProduceResult(-1, -1, log_start, error)
     return ProduceResult(first.base_offset, first.append_time_ms, log_start)

@@ -53,6 +53,7 @@ class Replicas:
         self._failed: dict[tuple[str, int], str] = {}
         self._listeners: dict[str, LeadershipListener] = {}
         self._image: ClusterImage | None = None
+        self._has_started = False  # the first image was applied
         directories.on_directory_failed = self.fail_directory
 
     # ------------------------------------------------------------------ looking up
@@ -100,6 +101,7 @@ class Replicas:
         if delta.broker_configs_changed:
             for topic in image.topics.values():
                 self._reconfigure(topic)
+        self._has_started = True
 
     def config_of(self, topic: TopicImage) -> TopicConfig:
         return resolve_topic_config(topic.config, self._config())
@@ -121,23 +123,41 @@ class Replicas:
                         key,
                         topic_id_text(log.topic_id),
                     )
-                    self._directories.schedule_delete(key)
+                    self._delete_log(key)
                     log = None
+                if log is None and self._is_perhaps_offline(key):
+                    continue
                 if log is None:
                     config = config or self.config_of(topic)
                     missing.append((key, topic.topic_id, config))
         return missing
 
+    def _is_perhaps_offline(self, key: TopicPartition) -> bool:
+        """At the start, a log that is nowhere may be in a directory that cannot be read: never make it anew."""
+        offline = self._directories.offline
+        if self._has_started or not offline:
+            return False
+        self._failed[key] = f"not found, and the log directory {', '.join(offline)} is offline"
+        logger.error("partition %s is offline: %s", key, self._failed[key])
+        return True
+
     def _create_logs(self, wanted: list[tuple[TopicPartition, TopicId, TopicConfig]]) -> None:
-        try:
-            self._directories.create_many(wanted)
-        except MainstemError as error:
-            logger.error("cannot create %d partition(s): %s", len(wanted), error)
-            for key, _, _ in wanted:
-                if key not in self._directories.logs:
+        while True:
+            offline_count = len(self._directories.offline)
+            try:
+                self._directories.create_many(wanted)
+                return
+            except MainstemError as error:
+                wanted = [item for item in wanted if item[0] not in self._directories.logs]
+                if len(self._directories.offline) > offline_count and self._directories.has_online:
+                    continue  # one directory less: the others take what is left
+                logger.error("cannot create %d partition(s): %s", len(wanted), error)
+                for key, _, _ in wanted:
                     self._failed[key] = str(error)
+                return
 
     def _open(self, topic: TopicImage) -> None:
+        config: TopicConfig | None = None
         for index, state in enumerate(topic.partitions):
             key = (topic.name, index)
             known = self._partitions.get(key)
@@ -150,18 +170,18 @@ class Replicas:
                 continue
             log = self._directories.logs.get(TopicPartition(topic.name, index))
             if log is not None:
-                self._lead(key, log, state.leader_epoch, topic)
+                config = config or self.config_of(topic)
+                if log.config is not config:
+                    log.update_config(config)
+                self._lead(key, log, state.leader_epoch)
 
-    def _lead(self, key: tuple[str, int], log: PartitionLog, leader_epoch: int, topic: TopicImage) -> None:
-        config = self.config_of(topic)
-        if log.config != config:
-            log.update_config(config)
+    def _lead(self, key: tuple[str, int], log: PartitionLog, leader_epoch: int) -> None:
         partition = Partition(
             log.topic_partition, log, leader_epoch, self._durability, on_failed=self._on_failed
         )
         self._partitions[key] = partition
         self._failed.pop(key, None)
-        listener = self._listeners.get(topic.name)
+        listener = self._listeners.get(log.topic_partition.topic)
         if listener is not None:
             listener.on_leader(partition)
 
@@ -182,7 +202,10 @@ class Replicas:
                 self._tell_resigned(partition)
                 partition.close(gone)
             if key in self._directories.logs:
-                self._directories.schedule_delete(key)
+                self._delete_log(key)
+
+    def _delete_log(self, key: TopicPartition) -> None:
+        self._durability.forget(self._directories.schedule_delete(key))
 
     def _resign(self, partition: Partition) -> None:
         del self._partitions[partition.topic_partition]

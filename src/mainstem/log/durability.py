@@ -56,6 +56,10 @@ class Durability(Protocol):
         """Called on the loop; `on_durable` runs on the loop once the run is on stable storage."""
         ...
 
+    def forget(self, log: CommittedLog) -> None:
+        """The log was deleted: nothing waits for its files any more."""
+        ...
+
     async def close(self) -> None:
         """Returns when everything that was committed before has been answered."""
         ...
