@@ -65,7 +65,7 @@ def fetch(group: Group | None, topics: Iterable[tuple[str, Sequence[int]]] | Non
     offsets = {} if group is None else group.offsets
     if topics is None:
         return [
-            FetchedOffset(topic, partition, value.offset, value.leader_epoch, value.metadata)
+            _fetched(topic, partition, value)
             for topic, partitions in offsets.items()
             for partition, value in partitions.items()
         ]
@@ -77,10 +77,12 @@ def fetch(group: Group | None, topics: Iterable[tuple[str, Sequence[int]]] | Non
             if known is None:
                 found.append(FetchedOffset(topic, partition, NO_OFFSET, -1, ""))
             else:
-                found.append(
-                    FetchedOffset(topic, partition, known.offset, known.leader_epoch, known.metadata)
-                )
+                found.append(_fetched(topic, partition, known))
     return found
+
+
+def _fetched(topic: str, partition: int, value: CommittedOffset) -> FetchedOffset:
+    return FetchedOffset(topic, partition, value.offset, value.leader_epoch, value.metadata, value.topic_id)
 
 
 def delete_records(

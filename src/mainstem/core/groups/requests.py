@@ -109,6 +109,7 @@ class FetchedOffset(NamedTuple):
     offset: int  # -1: nothing committed
     leader_epoch: int
     metadata: str
+    topic_id: TopicId = ZERO_TOPIC_ID  # of the topic at the commit, where the client told it
 
 
 class GroupSummary(NamedTuple):
