@@ -34,7 +34,7 @@ class MemoryStore:
         self._history: list[Event] = []
         self._leases: dict[int, tuple[int, TimerHandle]] = {}
         self._last_lease_id = 0
-        self._watches: set[MemoryWatch] = set()
+        self._watches: dict[MemoryWatch, None] = {}  # in order: runs must repeat
         self.is_closed = False
         self.revision = 1
         self.oldest_revision = 1
@@ -105,8 +105,8 @@ class MemoryStore:
     # --- watches
 
     def watch(self, prefix: str, from_revision: int) -> MemoryWatch:
-        watch = MemoryWatch(self, prefix, from_revision, self._watches.discard)
-        self._watches.add(watch)
+        watch = MemoryWatch(self, prefix, from_revision, lambda gone: self._watches.pop(gone, None))
+        self._watches[watch] = None
         return watch
 
     def events(self, prefix: str, from_revision: int) -> WatchBatch:
@@ -162,7 +162,7 @@ class MemoryStore:
 
 class MemoryWatch:
     def __init__(
-        self, store: MemoryStore, prefix: str, from_revision: int, on_close: Callable[[MemoryWatch], None]
+        self, store: MemoryStore, prefix: str, from_revision: int, on_close: Callable[[MemoryWatch], object]
     ) -> None:
         self._store = store
         self._prefix = prefix
