@@ -11,7 +11,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from string import Formatter
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -114,7 +114,7 @@ def _headers_text(record: FetchedRecord) -> bytes:
     return b",".join(name + b"=" + (value or b"") for name, value in record.headers)
 
 
-_PLAIN_FIELDS: dict[str, Callable[[FetchedRecord], bytes]] = {
+PLAIN_FIELDS: Final[dict[str, Callable[[FetchedRecord], bytes]]] = {
     "topic": lambda record: record.partition.topic.encode(),
     "partition": lambda record: b"%d" % record.partition.partition,
     "offset": lambda record: b"%d" % record.offset,
@@ -129,7 +129,7 @@ _PLAIN_FIELDS: dict[str, Callable[[FetchedRecord], bytes]] = {
 def plain_line(fields: Sequence[str], separator: bytes) -> Callable[[FetchedRecord], bytes]:
     if list(fields) == ["value"]:
         return lambda record: (record.value or b"") + b"\n"
-    writers = [_PLAIN_FIELDS[field] for field in fields]
+    writers = [PLAIN_FIELDS[field] for field in fields]
     return lambda record: separator.join([write(record) for write in writers]) + b"\n"
 
 
@@ -144,10 +144,10 @@ def template_line(template: str) -> Callable[[FetchedRecord], bytes]:
         if literal:
             parts.append(literal.encode())
         if field is not None:
-            if field not in _PLAIN_FIELDS:
-                known = ", ".join(_PLAIN_FIELDS)
+            if field not in PLAIN_FIELDS:
+                known = ", ".join(PLAIN_FIELDS)
                 raise click.BadParameter(f"no field {field!r}; there are {known}", param_hint="--format")
-            parts.append(_PLAIN_FIELDS[field])
+            parts.append(PLAIN_FIELDS[field])
     return lambda record: b"".join([part if isinstance(part, bytes) else part(record) for part in parts])
 
 
