@@ -16,8 +16,8 @@ from mainstem.core.append_turn import AppendTurn
 from mainstem.core.errors import (
     InconsistentTopicId,
     InvalidRequest,
+    InvalidTopicName,
     NotEnoughReplicas,
-    OffsetOutOfRange,
     UnknownTopicId,
 )
 from mainstem.core.fetch_request import FetchDone, FetchEntry, FetchLimits, FetchRequest
@@ -28,6 +28,7 @@ from mainstem.core.ports import MetadataSource, TopicAdmin
 from mainstem.core.produce_request import ProduceDone, ProduceRequest
 from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.replicas import Replicas
+from mainstem.core.slices import Slices
 from mainstem.log.directories import DirectoryDescription, LogDirectories
 from mainstem.log.timestamp_lookup import TimestampOffset
 from mainstem.log.validation import stage_batches
@@ -45,6 +46,12 @@ class ProduceEntry(NamedTuple):
     topic: str
     partition: int
     records: Buffer | None
+
+
+class RecordDeletion(NamedTuple):
+    topic: str
+    partition: int
+    before_offset: int  # or HIGH_WATERMARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +193,25 @@ class Broker:
     async def offset_of_max_timestamp(self, partition: Partition) -> TimestampOffset | None:
         return await asyncio.to_thread(partition.log.offset_of_max_timestamp)
 
-    async def delete_records(self, partition: Partition, offset: int) -> int:
-        """Moves the log start to `offset`; the new low watermark. Raises OffsetOutOfRange."""
-        target = partition.high_watermark if offset == HIGH_WATERMARK else offset
-        if target > partition.high_watermark:
-            raise OffsetOutOfRange(target, partition.log_start_offset, partition.high_watermark)
-        partition.log.delete_records(target)
+    async def delete_records(self, deletions: Sequence[RecordDeletion]) -> list[int | MainstemError]:
+        """Moves the log start of each partition: where it is now, or the error of that partition."""
+        outcomes: list[int | MainstemError] = []
+        slices = Slices()
+        for topic, index, offset in deletions:
+            await slices.pause()
+            try:
+                outcomes.append(self._delete_records(topic, index, offset))
+            except MainstemError as error:
+                outcomes.append(error)
         await asyncio.to_thread(self._directories.checkpoint)
-        return partition.log.log_start_offset
+        return outcomes
+
+    def _delete_records(self, topic: str, index: int, offset: int) -> int:
+        partition = self.replicas.get(topic, index)
+        known = self.image.topics.get(topic)
+        if known is not None and known.is_internal:
+            raise InvalidTopicName(f"{topic} is internal: its records are not for clients to delete")
+        return partition.delete_records(partition.high_watermark if offset == HIGH_WATERMARK else offset)
 
     # ------------------------------------------------------------------ node
 

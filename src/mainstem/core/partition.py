@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from mainstem.config.topic import TopicConfig
-from mainstem.core.errors import FencedLeaderEpoch, StorageFailed, UnknownLeaderEpoch
+from mainstem.core.errors import FencedLeaderEpoch, PolicyViolation, StorageFailed, UnknownLeaderEpoch
 from mainstem.log.durability import Durability
 from mainstem.log.errors import LogWriteFailed, OffsetOutOfRange
 from mainstem.log.log_slice import LogSlice
@@ -280,6 +280,18 @@ class Partition:
         if records is not None:
             self.bytes_out += records.length
         return FetchResult(None, high_watermark, self.last_stable_offset, start, records)
+
+    def delete_records(self, before_offset: int) -> int:
+        """Moves the log start up to the offset; where it is now."""
+        log = self.log
+        if log.config.cleanup_policy == {"compact"}:
+            raise PolicyViolation(
+                f"{self.topic_partition} is compacted: its records are not deleted by offset"
+            )
+        if not 0 <= before_offset <= self.high_watermark:
+            raise OffsetOutOfRange(before_offset, log.log_start_offset, self.high_watermark)
+        log.delete_records(before_offset)
+        return log.log_start_offset
 
     def add_reader(self, reader: ReadWaiter) -> None:
         self._readers.add(reader)
