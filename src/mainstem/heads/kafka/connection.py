@@ -22,7 +22,6 @@ the connection, with one line in the log.
 
 from __future__ import annotations
 
-import logging
 import struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
@@ -35,8 +34,6 @@ from mainstem.wire.primitives import read_uvarint, skip_tagged_fields
 
 if TYPE_CHECKING:
     from mainstem.heads.kafka.dispatch import KafkaHead
-
-_LOG = logging.getLogger(__name__)
 
 MAX_UNANSWERED: Final = 256  # requests of one connection
 _FIRST_BUFFER_BYTES: Final = 128 << 10
@@ -259,11 +256,7 @@ class KafkaSession:
             self._close(f"cannot read its request, API {exchange.api.key} v{exchange.version}: {error}")
             exchange.answer(())
         except Exception:
-            _LOG.exception("API %d v%d failed", exchange.api.key, exchange.version)
-            self.head.meters.unexpected_errors += 1
-            if exchange.parts is None:
-                self._close("a request failed before it could be answered")
-                exchange.answer(())
+            exchange.fail()
 
     def _begin(self, data: Buffer, start: int, stop: int) -> tuple[Exchange, int]:
         """The exchange for the frame, and where its body starts."""

@@ -7,6 +7,7 @@ awaits the handler.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from mainstem.core.broker import Broker
     from mainstem.heads.kafka.connection import KafkaSession
     from mainstem.heads.kafka.handler import Handler
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,14 @@ class Exchange:
         """The whole response, size included. Called exactly once."""
         self.parts = parts
         self.session.finished(self)
+
+    def fail(self) -> None:
+        """Called where an exception that nobody meant is handled: logs it and closes the connection."""
+        _LOG.exception("API %d v%d failed", self.api.key, self.version)
+        self.session.head.meters.unexpected_errors += 1
+        if self.parts is None:
+            self.session.give_up("a request failed before it could be answered")
+            self.answer(())
 
     def cancel(self) -> None:
         """The connection is gone. What cannot be cancelled answers later, to nobody."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mainstem.core.broker import Broker
-from mainstem.heads.kafka import produce
+from mainstem.heads.kafka import fetch, produce
 from mainstem.heads.kafka.api_list import COLD_APIS
 from mainstem.heads.kafka.apis import api_versions
 from mainstem.heads.kafka.apis.api_versions import ApiVersionsExchange, OtherVersionExchange
 from mainstem.heads.kafka.cold_exchange import ColdExchange
 from mainstem.heads.kafka.connection import KafkaSession
 from mainstem.heads.kafka.context import Api, Exchange
+from mainstem.heads.kafka.fetch_session import FetchSessions
 from mainstem.heads.kafka.handler import Handler
 from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
-from mainstem.heads.kafka.produce_envelope import TopicNames
+from mainstem.heads.kafka.topic_names import TopicNames
 from mainstem.heads.session import Channel
 from mainstem.wire.kafka.apis import APIS
 
@@ -27,6 +28,10 @@ class KafkaHead:
         self.broker = broker
         self.meters = HeadMeters()
         self.topic_names = TopicNames()
+        self.fetch_sessions = FetchSessions(
+            config.max_incremental_fetch_session_cache_slots, broker.clock.monotonic_ms
+        )
+        self.max_fetch_bytes = config.fetch_max_bytes
         self.max_request_bytes = config.socket_request_max_bytes
         self.max_held_bytes = config.max_inflight_bytes_per_connection
         apis = [
@@ -34,6 +39,7 @@ class KafkaHead:
                 api_versions.KEY, api_versions.MIN_VERSION, api_versions.MAX_VERSION, ApiVersionsExchange
             ),
             _hot_api(produce.KEY, produce.MIN_VERSION, produce.MAX_VERSION, produce.ProduceExchange),
+            _hot_api(fetch.KEY, fetch.MIN_VERSION, fetch.MAX_VERSION, fetch.FetchExchange),
             *(_cold_api(handler) for handler in COLD_APIS),
         ]
         self.apis: dict[int, Api] = {api.key: api for api in sorted(apis, key=lambda api: api.key)}

@@ -76,14 +76,17 @@ class ProduceExchange(Exchange):
     # ---
 
     def _on_written(self, results: Sequence[ProduceResult]) -> None:
-        for result in results:
-            if result[3] is not None:
-                self._answer_refusals(self._with_refusals(results))
+        try:
+            for result in results:
+                if result[3] is not None:
+                    self._answer_refusals(self._with_refusals(results))
+                    return
+            if self._envelope.acks == _ACKS_NONE:
+                self.answer(())
                 return
-        if self._envelope.acks == _ACKS_NONE:
-            self.answer(())
-            return
-        self.answer((pack_response(self.version, self.correlation_id, self._envelope, results),))
+            self.answer((pack_response(self.version, self.correlation_id, self._envelope, results),))
+        except Exception:
+            self.fail()
 
     def _with_refusals(self, results: Sequence[ProduceResult]) -> list[ProduceResult | Refusal]:
         self.buffer = None  # not to be reused: see above

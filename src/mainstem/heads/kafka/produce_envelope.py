@@ -29,6 +29,7 @@ from mainstem.core.image import TopicImage
 from mainstem.core.partition import ProduceResult
 from mainstem.heads.kafka.endpoints import NodeAddress
 from mainstem.heads.kafka.leader_hints import LeaderHint, current_leader_field, node_endpoints_field
+from mainstem.heads.kafka.topic_names import TopicNames
 from mainstem.model.batch import Buffer
 from mainstem.model.ids import TopicId
 from mainstem.wire.errors import InvalidMessage, TruncatedMessage
@@ -74,25 +75,6 @@ class Refusal(NamedTuple):
     log_start_offset: int = -1
     leader: LeaderHint | None = None
     record_errors: Sequence[tuple[int, str | None]] = ()  # index in the batch, and what is wrong with it
-
-
-class TopicNames:
-    """Names by the bytes that stand for them on the wire, so that a name is decoded once."""
-
-    __slots__ = ("_names",)
-
-    _MOST: Final = 10_000  # names that nobody has are remembered too, but not for ever
-
-    def __init__(self) -> None:
-        self._names: dict[bytes, str] = {}
-
-    def of(self, wire_name: bytes, prefix_bytes: int) -> str:
-        name = self._names.get(wire_name)
-        if name is None:
-            if len(self._names) >= self._MOST:
-                self._names.clear()
-            name = self._names[wire_name] = str(wire_name[prefix_bytes:], "utf-8")
-        return name
 
 
 # ---------------------------------------------------------------------------- the request

@@ -1,0 +1,118 @@
+"""Fetch: what is asked for and what the session remembers, read when enough is there.
+
+    planned    the request and its session say what to read
+    waiting    the broker reads, again whenever enough was committed, until the time is over; no polling
+    settled    the session says what of the results is news; the frame is packed around the slices
+
+When the connection goes while a fetch waits, the wait is given up and nothing stays registered.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from mainstem.core.fetch_request import FetchRequest
+from mainstem.core.partition import FetchResult
+from mainstem.heads.kafka.codes import ErrorCode
+from mainstem.heads.kafka.context import Exchange
+from mainstem.heads.kafka.errors import error_code
+from mainstem.heads.kafka.fetch_envelope import FIRST_WITH_HINTS, read_request, topic_naming
+from mainstem.heads.kafka.fetch_response import AnsweredPartition, pack_error, pack_response
+from mainstem.heads.kafka.fetch_session import FetchPlan, SessionRefused, Told
+from mainstem.heads.kafka.leader_hints import HINTED, hinted_addresses, leader_hint
+from mainstem.model.batch import Buffer
+from mainstem.model.ids import ZERO_TOPIC_ID
+
+KEY: Final = 1
+MIN_VERSION: Final = 4
+MAX_VERSION: Final = 18
+
+_LOG = logging.getLogger(__name__)
+
+
+class FetchExchange(Exchange):
+    __slots__ = ("_isolation", "_plan", "_waiting")
+
+    _plan: FetchPlan
+    _isolation: int
+
+    @property
+    def is_long_poll(self) -> bool:
+        return True
+
+    def serve(self, data: Buffer, position: int, end: int) -> None:
+        self._waiting: FetchRequest | None = None
+        head = self.session.head
+        topics_by_id = head.broker.image.topics_by_id
+        envelope = read_request(data, position, end, self.version, head.topic_names, topics_by_id)
+        try:
+            plan = head.fetch_sessions.plan(envelope, topic_naming(self.version), topics_by_id)
+        except SessionRefused as refused:
+            self._refuse(refused)
+            return
+        self._plan = plan
+        self._isolation = envelope.isolation
+        max_bytes = min(envelope.max_bytes, head.max_fetch_bytes)
+        self._waiting = head.broker.fetch(
+            plan.entries,
+            min_bytes=min(envelope.min_bytes, max_bytes),
+            max_bytes=max_bytes,
+            max_wait_ms=envelope.max_wait_ms,
+            isolation=envelope.isolation,
+            done=self._on_read,
+        )
+
+    def cancel(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self.answer(())
+
+    # ---
+
+    def _on_read(self, results: Sequence[FetchResult]) -> None:
+        try:
+            session_id, told = self._plan.settle(results)
+            self._answer_with(session_id, told)
+        except SessionRefused as refused:
+            self._refuse(refused)
+        except Exception:
+            self.fail()
+
+    def _answer_with(self, session_id: int, told: Sequence[Told]) -> None:
+        meters = self.session.head.meters
+        answered: list[AnsweredPartition] = []
+        is_refused = False
+        for one in told:
+            wire_name, entry, result = one
+            if result[0] is not None:
+                answered.append(self._refused(one))
+                is_refused = True
+                continue
+            answered.append(AnsweredPartition(wire_name, entry.partition, result))
+            if result.records is not None:
+                meters.fetched_bytes += result.records.length
+        nodes = []
+        if is_refused:
+            hints = [one.leader for one in answered if one.leader is not None]
+            nodes = hinted_addresses(self.session.head.broker.image, hints, self.session.channel.listener)
+        self.answer(
+            pack_response(self.version, self.correlation_id, session_id, answered, self._isolation, nodes)
+        )
+
+    def _refused(self, told: Told) -> AnsweredPartition:
+        wire_name, entry, result = told
+        assert result.error is not None
+        code = error_code(result.error)
+        if not entry.topic and entry.topic_id != ZERO_TOPIC_ID:
+            code = ErrorCode.UNKNOWN_TOPIC_ID
+        hint = None
+        if code in HINTED and self.version >= FIRST_WITH_HINTS:
+            hint = leader_hint(self.session.head.broker.image, entry.topic, entry.partition)
+        if code == ErrorCode.UNKNOWN_SERVER_ERROR:
+            _LOG.error("cannot read %s-%d", entry.topic, entry.partition, exc_info=result.error)
+        return AnsweredPartition(wire_name, entry.partition, result, code, hint)
+
+    def _refuse(self, refused: SessionRefused) -> None:
+        self.answer((pack_error(self.version, self.correlation_id, refused.code),))
