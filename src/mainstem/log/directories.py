@@ -133,9 +133,9 @@ class LogDirectories:
     def has_online(self) -> bool:
         return any(path not in self._errors for path in self._directories)
 
-    def describe(self) -> list[DirectoryDescription]:
+    def describe(self, *, with_replicas: bool = True) -> list[DirectoryDescription]:
         by_path: dict[str, list[ReplicaDescription]] = {path: [] for path in self._settings.paths}
-        for topic_partition, log in list(self._logs.items()):
+        for topic_partition, log in list(self._logs.items()) if with_replicas else ():
             by_path[_parent(log)].append(ReplicaDescription(topic_partition, log.size_bytes))
         return [self._described(path, replicas) for path, replicas in by_path.items()]
 

@@ -212,6 +212,10 @@ class Journal:
     # -- writing -------------------------------------------------------------------------------
 
     @property
+    def piece_count(self) -> int:
+        return self._piece_count()
+
+    @property
     def max_round_bytes(self) -> int:
         return self._piece_bytes
 

@@ -25,6 +25,9 @@ class AddressUnavailable(BrokerError):
         self.cure = cure
 
 
+_Address = tuple[str | int | bytes, ...]
+
+
 class SocketBuffers(NamedTuple):
     """Of the kernel, for every connection of a listener; -1 leaves it to the system."""
 
@@ -50,14 +53,15 @@ def bind(host: str, port: int, buffers: SocketBuffers = SYSTEM_BUFFERS) -> list[
     return sockets
 
 
-def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[str | int, ...]]]:
+def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, _Address]]:
     found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+    each: dict[tuple[socket.AddressFamily, _Address], None] = {}
+    for family, _, _, _, address in found:
+        each[family, address] = None
+    return list(each)
 
 
-def _bind_one(
-    family: socket.AddressFamily, address: tuple[str | int, ...], buffers: SocketBuffers
-) -> socket.socket:
+def _bind_one(family: socket.AddressFamily, address: _Address, buffers: SocketBuffers) -> socket.socket:
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setblocking(False)

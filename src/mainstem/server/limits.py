@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+from mainstem.config.broker import BrokerConfig
+
+NO_LIMIT_BYTES: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +19,17 @@ class ServerLimits:
     free_memory_bytes: int = 16 << 20  # kept in released receive buffers
     outgoing_high_bytes: int = 1 << 20  # unsent bytes in memory above which a peer's requests wait
     outgoing_low_bytes: int = 256 << 10
+
+    @classmethod
+    def of(cls, config: BrokerConfig, *, most_connections: int) -> ServerLimits:
+        """`most_connections`: what the process can hold, whatever the configuration allows."""
+        memory_bytes = config.queued_max_request_bytes
+        return cls(
+            max_connections=min(config.max_connections, most_connections),
+            max_connections_per_ip=config.max_connections_per_ip,
+            idle_timeout_ms=config.connections_max_idle_ms,
+            request_memory_bytes=memory_bytes if memory_bytes > 0 else NO_LIMIT_BYTES,
+        )
 
 
 class ConnectionCount:

@@ -8,7 +8,6 @@ before the first shard is led: the image says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from mainstem.core.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator
 from mainstem.core.image import ClusterImage, MetadataDelta
@@ -42,9 +41,8 @@ class PartitionShardLog:
 class HostedGroups:
     """A `LeadershipListener`, and a subscriber of the metadata follower."""
 
-    topic: Final = OFFSETS_TOPIC
-
     def __init__(self, coordinator: GroupCoordinator) -> None:
+        self.topic = OFFSETS_TOPIC
         self._coordinator = coordinator
 
     def on_image(self, image: ClusterImage, delta: MetadataDelta) -> None:  # noqa: ARG002

@@ -1,0 +1,27 @@
+"""All figures on one page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Final
+
+from mainstem.admin.metrics import groups, partitions, process, requests, storage
+from mainstem.admin.metrics.exposition import Family, write
+from mainstem.admin.node import Node
+
+_ROOMS: Final[tuple[Callable[[Node], Iterable[Family]], ...]] = (
+    process.families,
+    requests.families,
+    storage.families,
+    groups.families,
+    partitions.families,
+)
+
+
+def all_families(node: Node) -> Iterator[Family]:
+    for families in _ROOMS:
+        yield from families(node)
+
+
+def metrics_page(node: Node) -> AsyncIterator[bytes]:
+    return write(all_families(node))

@@ -1,0 +1,76 @@
+"""The node as its admin interface sees it: what the pages, the resources and the metrics read.
+
+Everything here lives on the broker's loop, and so does the admin interface: it reads plain attributes,
+never takes a lock and never sees a half-made change. What takes long gives the loop back in between
+(see `slices.py`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mainstem.admin.loop_lag import LoopLag
+from mainstem.cluster.follower import MetadataFollower
+from mainstem.cluster.membership import Membership
+from mainstem.config.value import HostPort
+from mainstem.core.broker import Broker
+from mainstem.core.housekeeping import Housekeeping
+from mainstem.heads.kafka.meters import HeadMeters
+from mainstem.log.directories import LogDirectories
+from mainstem.log.durability import CommitStatistics
+
+
+class Phase(enum.Enum):
+    STARTING = "starting"
+    SERVING = "serving"
+    STOPPING = "stopping"
+
+
+class ConnectionMeters(Protocol):
+    """The server's counters."""
+
+    bytes_in: int
+    bytes_out: int
+    cold_reads: int
+    connections_idle_closed: int
+    connections_open: int
+    connections_refused: int
+    connections_total: int
+    sendfile_bytes: int
+
+
+class RequestMemoryUse(Protocol):
+    held_bytes: int
+    limit: int
+
+
+class Commits(Protocol):
+    """What group commit tells of itself."""
+
+    @property
+    def pending_bytes(self) -> int: ...
+
+    def statistics(self) -> Mapping[str, CommitStatistics]: ...
+
+
+@dataclass(slots=True)
+class Node:
+    broker: Broker
+    metadata: MetadataFollower
+    membership: Membership
+    connections: ConnectionMeters
+    request_memory: RequestMemoryUse
+    head_meters: HeadMeters
+    commits: Commits
+    directories: LogDirectories
+    housekeeping: Housekeeping
+    loop_lag: LoopLag
+    node_id: int
+    event_loop: str
+    started_ms: int
+    phase: Callable[[], Phase]
+    listeners: Mapping[str, HostPort] = field(default_factory=dict)  # as bound, by name
+    advertised: HostPort | None = None

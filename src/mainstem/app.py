@@ -1,0 +1,350 @@
+"""The composition root: makes the rooms of a broker, ties them together, starts and stops them.
+
+The order of a start, each step undone in reverse when the broker stops or a later step fails:
+
+    data directory    held by its lock; one process a directory
+    addresses         bound, so that a port that is taken is known at once; nobody can connect yet
+    metadata store    opened; the cluster has its id
+    log directories   opened, and recovered after an unclean stop
+    membership        the node is registered under the port that it got
+    metadata          the image is loaded; every room applies it: options, groups, partitions
+    Kafka listener    accepts
+    ready
+    admin interface   its libraries are loaded only now, while clients begin to connect
+
+Stopping begins with the clients: nothing new is accepted, requests that have begun are answered, the
+connections close; then nobody is left who could miss the rooms that close behind them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple
+
+from mainstem.admin.loop_lag import LoopLag
+from mainstem.admin.node import Node, Phase
+from mainstem.cluster.config_changes import ConfigRules
+from mainstem.cluster.controller import Controller
+from mainstem.cluster.follower import MetadataFollower
+from mainstem.cluster.membership import Membership, Registration, ensure_cluster_id
+from mainstem.cluster.node_config import NodeConfig
+from mainstem.cluster.sqlite_store import SqliteMetadataStore, open_sqlite_store
+from mainstem.config.broker import BrokerConfig
+from mainstem.config.topic import resolve_topic_config
+from mainstem.config.value import HostPort
+from mainstem.core.append_turn import AppendTurn
+from mainstem.core.broker import Broker, BrokerServices
+from mainstem.core.groups.config import GroupConfig
+from mainstem.core.groups.coordinator import GroupCoordinator
+from mainstem.core.groups.hosting import HostedGroups
+from mainstem.core.housekeeping import Housekeeping
+from mainstem.core.image import Endpoint
+from mainstem.core.replicas import Replicas
+from mainstem.heads.kafka.dispatch import KafkaHead
+from mainstem.log.directories import DirectorySettings, LogDirectories
+from mainstem.log.durability import GroupCommit
+from mainstem.log.log_directory import JournalSize
+from mainstem.log.open_files import OpenFiles
+from mainstem.log.storage import LogStorage
+from mainstem.model.errors import BrokerError
+from mainstem.ports.clock import LoopClock
+from mainstem.ports.disk import Disk, RealDisk
+from mainstem.ports.random import SystemRandomness
+from mainstem.server.addresses import SocketBuffers, bind
+from mainstem.server.limits import ServerLimits
+from mainstem.server.listener import Server
+
+KAFKA_LISTENER = "kafka"
+ADMIN_LISTENER = "admin"
+DRAIN_S = 10.0  # for requests that have begun, at a stop
+_DRAIN_BEFORE_GROUPS_S = 0.5  # then members who wait for each other are sent away
+_OTHER_FILES = 512  # descriptors that are neither connections nor segments
+_JOURNAL_ALIGNMENT = 4096
+
+_log = logging.getLogger(__name__)
+
+
+class StartFailed(BrokerError):
+    """The broker cannot start here; `cure` says what to do."""
+
+    def __init__(self, problem: str, cure: str) -> None:
+        super().__init__(f"{problem}; {cure}")
+        self.statement = problem
+        self.cure = cure
+
+
+class FilePlan(NamedTuple):
+    """How the descriptors of the process are shared out."""
+
+    segments: int
+    connections: int
+
+
+def plan_files(limit: int, config: BrokerConfig) -> FilePlan:
+    """Segments get what they ask for, up to half; connections the rest: they cannot starve the log."""
+    segments = max(64, min(config.log_open_files_max, limit // 2))
+    return FilePlan(segments, max(16, limit - segments - _OTHER_FILES))
+
+
+class BrokerApplication:
+    def __init__(self, config: BrokerConfig, *, file_limit: int) -> None:
+        self.config = NodeConfig(config)
+        self.phase = Phase.STARTING
+        self.listeners: dict[str, HostPort] = {}  # as bound
+        self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._clock = LoopClock(self._loop)
+        self._disk: Disk = RealDisk()
+        self._files = plan_files(file_limit, config)
+        self._started_ms = self._clock.now_ms()
+        self._steps = AsyncExitStack()  # how to undo what was done
+        self._admin_sockets: list[socket.socket] = []
+        self._loading_admin: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Returns when clients are served. Raises with everything undone."""
+        try:
+            await self._start()
+        except BaseException:
+            self.phase = Phase.STOPPING
+            await self._steps.aclose()
+            raise
+
+    async def stop(self) -> None:
+        self.phase = Phase.STOPPING
+        await self._steps.aclose()
+
+    async def _start(self) -> None:
+        self._hold_data_directory()
+        kafka_sockets = self._bind()
+        store = await self._open_metadata()
+        await self._open_logs()
+        await self._make_rooms(store)
+        await self._join()
+        await self._follow_metadata()
+        await self._accept(kafka_sockets)
+        self.phase = Phase.SERVING
+
+    # --- the places that must be ours
+
+    def _hold_data_directory(self) -> None:
+        config = self.config.started_with
+        directory = os.path.abspath(config.data_dir)
+        cure = "give the broker a directory of its own that it may write to (--data-dir)"
+        try:
+            os.makedirs(directory, exist_ok=True)
+            os.makedirs(os.path.dirname(os.path.abspath(config.metadata_file)), exist_ok=True)
+            lock = self._disk.lock(f"{directory}/.lock")
+        except BlockingIOError as error:
+            raise StartFailed(
+                f"the data directory {directory} is in use by another process",
+                "stop that broker, or give this one another directory (--data-dir)",
+            ) from error
+        except OSError as error:
+            raise StartFailed(
+                f"the data directory {directory} cannot be used: {error.strerror}", cure
+            ) from error
+        self._steps.callback(lock.release)
+
+    def _bind(self) -> list[socket.socket]:
+        config = self.config.started_with
+        buffers = SocketBuffers(config.socket_send_buffer_bytes, config.socket_receive_buffer_bytes)
+        kafka_sockets = bind(*config.listener_kafka, buffers)
+        self._steps.callback(_close_all, kafka_sockets)
+        self.listeners[KAFKA_LISTENER] = _address_of(kafka_sockets)
+        if config.listener_admin is not None:
+            self._admin_sockets = bind(*config.listener_admin)
+            self._steps.callback(_close_all, self._admin_sockets)
+            self.listeners[ADMIN_LISTENER] = _address_of(self._admin_sockets)
+        return kafka_sockets
+
+    # --- what is on disk
+
+    async def _open_metadata(self) -> SqliteMetadataStore:
+        store = await open_sqlite_store(self.config.started_with.metadata_file, self._clock)
+        self._steps.push_async_callback(store.close)
+        self._cluster_id = await ensure_cluster_id(store)
+        return store
+
+    async def _open_logs(self) -> None:
+        config = self.config.started_with
+        paths = _absolute(config.log_directories)
+        storage = LogStorage(self._disk, self._clock, OpenFiles(self._disk, self._files.segments))
+        settings = DirectorySettings(
+            paths, config.num_recovery_threads_per_data_dir, _journal_size(config, len(paths))
+        )
+        self._directories = LogDirectories(storage, settings)
+        # Pushed first: what a start that fails half way has opened is closed, too.
+        self._steps.push_async_callback(asyncio.to_thread, self._directories.close)
+        opening = asyncio.ensure_future(
+            asyncio.to_thread(self._directories.open, resolve_topic_config({}, config))
+        )
+        try:
+            await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            await asyncio.wait({opening})  # a thread cannot be called back, and must not meet the close
+            raise
+
+    # --- the rooms
+
+    async def _make_rooms(self, store: SqliteMetadataStore) -> None:
+        config = self.config
+        self._membership = Membership(store, self._clock)
+        self._steps.push_async_callback(self._membership.leave)
+        self._follower = MetadataFollower(store)
+        self._durability = GroupCommit(self._loop, self._directories.journals, self._on_flush_failed)
+        self._steps.push_async_callback(self._durability.close)
+        self._replicas = Replicas(config().node_id, self._directories, self._durability, config)
+        self._directories.on_directory_failed = self._on_directory_failed
+        self._groups = GroupCoordinator(
+            self._clock,
+            SystemRandomness(),
+            GroupConfig.of(config()),
+            partition_count=config().offsets_topic_num_partitions,
+        )
+        controller = Controller(
+            store, self._follower, self._membership, ConfigRules(config.started_with), config
+        )
+        services = BrokerServices(
+            metadata=self._follower,
+            admin=controller,
+            replicas=self._replicas,
+            directories=self._directories,
+            groups=self._groups,
+            turn=AppendTurn(self._loop.call_soon),
+            clock=self._clock,
+            config=config,
+        )
+        self._broker = Broker(services)
+        self._head = KafkaHead(self._broker)
+        self._server = Server(self._loop, self._limits(config()))
+        self._housekeeping = Housekeeping(self._replicas, self._directories, self._clock, config)
+        config.on_change(self._on_config_change)
+
+    def _limits(self, config: BrokerConfig) -> ServerLimits:
+        return ServerLimits.of(config, most_connections=self._files.connections)
+
+    def _on_config_change(self, config: BrokerConfig) -> None:
+        self._server.update_limits(self._limits(config))
+        self._groups.update_config(GroupConfig.of(config))
+
+    # --- the cluster
+
+    async def _join(self) -> None:
+        config = self.config()
+        address = config.advertised_address(self.listeners[KAFKA_LISTENER])
+        registration = Registration(
+            config.node_id,
+            address.host,
+            address.port,
+            config.broker_rack,
+            (Endpoint(KAFKA_LISTENER, address.host, address.port),),
+        )
+        await self._membership.join(registration)
+
+    async def _follow_metadata(self) -> None:
+        hosted = HostedGroups(self._groups)
+        self._replicas.listen(hosted)
+        for room in (self.config.on_image, hosted.on_image, self._replicas.apply, self._membership.on_image):
+            self._follower.subscribe(room)
+        self._steps.push_async_callback(self._close_rooms)
+        await self._follower.start()
+        self._housekeeping.start()
+        self._steps.push_async_callback(self._housekeeping.stop)
+
+    async def _close_rooms(self) -> None:
+        await self._follower.close()
+        self._groups.close()
+        self._replicas.close()
+        self._broker.close()
+
+    # --- the listeners
+
+    async def _accept(self, sockets: list[socket.socket]) -> None:
+        self._lag = LoopLag(self._clock)
+        self._lag.start()
+        self._steps.callback(self._lag.stop)
+        self._steps.push_async_callback(self._stop_serving)
+        await self._server.listen_on(KAFKA_LISTENER, sockets, self._head.new_session)
+
+    async def _stop_serving(self) -> None:
+        stopping = asyncio.ensure_future(self._server.stop(DRAIN_S))
+        await asyncio.wait({stopping}, timeout=_DRAIN_BEFORE_GROUPS_S)
+        if not stopping.done():
+            self._groups.close()  # members who wait for each other look for another coordinator
+        await stopping
+
+    async def serve_admin(self) -> None:
+        """Loads the admin interface and serves it. Its libraries take a moment: called after ready."""
+        if not self._admin_sockets:
+            return
+        application, server = await asyncio.to_thread(_load_admin)
+        admin = server.AdminServer(application.make_application(self._node()))
+        admin.start(self._admin_sockets)
+        self._steps.push_async_callback(admin.stop)
+
+    def _node(self) -> Node:
+        return Node(
+            broker=self._broker,
+            metadata=self._follower,
+            membership=self._membership,
+            connections=self._server.meters,
+            request_memory=self._server.buffers,
+            head_meters=self._head.meters,
+            commits=self._durability,
+            directories=self._directories,
+            housekeeping=self._housekeeping,
+            loop_lag=self._lag,
+            node_id=self.config.started_with.node_id,
+            event_loop=type(self._loop).__module__.partition(".")[0],
+            started_ms=self._started_ms,
+            phase=lambda: self.phase,
+            listeners=self.listeners,
+            advertised=self.config().advertised_address(self.listeners[KAFKA_LISTENER]),
+        )
+
+    # --- failing disks
+
+    def _on_flush_failed(self, directory: str, error: Exception) -> None:
+        """On the loop: a commit round failed."""
+        self._directories.fail(directory, str(error))
+
+    def _on_directory_failed(self, path: str, reason: str) -> None:
+        """From any thread."""
+        self._loop.call_soon_threadsafe(self._take_offline, path, reason)
+
+    def _take_offline(self, path: str, reason: str) -> None:
+        self._replicas.fail_directory(path, reason)
+        if not self._directories.has_online and not self.failure.done():
+            self.failure.set_result(f"every log directory is offline, the last one was {path}: {reason}")
+
+
+def _absolute(paths: Sequence[str]) -> list[str]:
+    return [os.path.abspath(path) for path in paths]
+
+
+def _journal_size(config: BrokerConfig, directory_count: int) -> JournalSize:
+    """Every directory has a journal; together they take no more than `journal.max.bytes`."""
+    piece_bytes = config.journal_piece_bytes // _JOURNAL_ALIGNMENT * _JOURNAL_ALIGNMENT
+    return JournalSize(piece_bytes, max(2, config.journal_max_bytes // piece_bytes // directory_count))
+
+
+def _address_of(sockets: list[socket.socket]) -> HostPort:
+    host, port, *_ = sockets[0].getsockname()
+    return HostPort(host, port)
+
+
+def _close_all(sockets: list[socket.socket]) -> None:
+    for each in sockets:
+        each.close()
+
+
+def _load_admin() -> tuple[ModuleType, ModuleType]:
+    return import_module("mainstem.admin.application"), import_module("mainstem.admin.http_server")
