@@ -94,6 +94,8 @@ class Housekeeping:
             self.segments_deleted += log.delete_due_segments(now_ms, limit_offset=partition.high_watermark)
 
         await self._for_each(visit)
+        await self.flush_due()  # what rolled: only then may all that stood before it go
+        await self._for_each(visit)
 
     async def flush_due(self) -> None:
         """Flushes closed segments, and the active one where `flush.ms` or `flush.messages` ask for it.

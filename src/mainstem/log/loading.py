@@ -4,9 +4,9 @@
 - *clean*: everything comes from the `CleanState` that the stop left; of the files only the size of the
   active segment is looked at. Ten thousand partitions open in a second or two.
 - *recovery*: the directory says which segments there are. Those that end at or below the recovery point
-  are trusted. From the one that holds it on, segments are checked (segment_recovery.py); one that ends
-  early ends the log, and what stands behind it is put aside under a `.deleted` name, because offsets
-  must not have a hole. Producers are brought up from the newest whole snapshot, leader epochs from their
+  are trusted. From the one that holds it on, segments are checked (segment_recovery.py); one that does
+  not reach the next one's base offset ends the log, and what stands behind it is put aside under a
+  `.deleted` name, because offsets must not have a hole that nobody made. Producers are brought up from the newest whole snapshot, leader epochs from their
   checkpoint and the batches that were read.
 """
 
@@ -57,13 +57,13 @@ class LogPlace:
 def create_log(storage: LogStorage, place: LogPlace, *, sync: bool) -> PartitionLog:
     """Makes the directory and an empty log in it. The caller makes the directory's own name durable.
 
-    `sync`: the topic's id is durable on return, which is all that a recovery needs.
+    `sync`: the topic's id and the name of the first segment are durable on return.
     """
     disk, now_ms = storage.disk, storage.clock.now_ms()
     disk.make_directory(place.directory)
-    partition_metadata.write(disk, place.directory, place.topic_id, sync=sync)
     reserved_bytes = place.config.segment_bytes if place.config.preallocate else 0
     segment = Segment.create(storage.files, place.directory, 0, now_ms, reserved_bytes=reserved_bytes)
+    partition_metadata.write(disk, place.directory, place.topic_id, sync=sync)
     return PartitionLog(
         storage,
         place.directory,
@@ -216,12 +216,11 @@ class _Recovery:
         for number, base_offset in enumerate(offsets):
             following = offsets[number + 1] if number + 1 < len(offsets) else None
             segment = self._segment(base_offset)
-            if following is not None and following <= self._recovery_point:
-                self._trust(segment, following)
+            if following is not None and self._can_be_trusted(segment, following):
                 end_offset = following
             else:
-                end_offset, is_whole = self._check(segment)
-                if not is_whole and following is not None:
+                end_offset = self._check(segment)
+                if following is not None and following != end_offset:
                     segments.append(segment)
                     self._put_aside(offsets[number + 1 :], end_offset)
                     break
@@ -244,18 +243,26 @@ class _Recovery:
             created_ms=self._now_ms,
         )
 
-    def _trust(self, segment: Segment, end_offset: int) -> None:
-        if not has_sound_indexes(segment, self._disk):
-            _logger.info("%s: its indexes are made anew", segment.log_path)
-            self._recover(segment, trusted_offset=0)
-            segment.retire()
-        self._replay_unread(segment, end_offset)
+    def _can_be_trusted(self, segment: Segment, end_offset: int) -> bool:
+        """Whether the segment was stored whole, with its indexes, and what was read of it is sound."""
+        if end_offset > self._recovery_point or not has_sound_indexes(segment, self._disk):
+            return False
+        try:
+            self._replay_unread(segment, end_offset)
+        except LogCorrupt as error:
+            _logger.error("%s: damaged though it was stored whole: %s", segment.log_path, error)
+            return False
+        return True
 
-    def _check(self, segment: Segment) -> tuple[int, bool]:
-        """Where the segment ends, and whether it ended with its file."""
+    def _check(self, segment: Segment) -> int:
+        """Where the segment ends."""
         file_bytes = segment.size_bytes
-        self._replay_unread(segment, self._recovery_point)
-        next_offset, cut_bytes = self._recover(segment, trusted_offset=self._recovery_point)
+        trusted_offset = self._recovery_point
+        try:
+            self._replay_unread(segment, trusted_offset)
+        except LogCorrupt:
+            trusted_offset = 0  # every batch is checked, and the log ends before the first damaged one
+        next_offset, cut_bytes = self._recover(segment, trusted_offset)
         if cut_bytes:
             _logger.warning(
                 "%s: cut %d of %d bytes behind offset %d, which were not written whole",
@@ -264,9 +271,9 @@ class _Recovery:
                 file_bytes,
                 next_offset,
             )
-        return max(next_offset, segment.base_offset), cut_bytes == 0
+        return max(next_offset, segment.base_offset)
 
-    def _recover(self, segment: Segment, *, trusted_offset: int) -> tuple[int, int]:
+    def _recover(self, segment: Segment, trusted_offset: int) -> tuple[int, int]:
         recovered = recover_segment(
             segment,
             file_bytes=segment.size_bytes,

@@ -180,7 +180,9 @@ class LogDirectory:
                 _logger.info("%s: replayed %d of %d bytes of the journal", self.path, done_bytes, all_bytes)
 
         logs: dict[tuple[TopicId, int], ReplayedLog] = {
-            (log.topic_id, log.topic_partition.partition): log for log in opened.logs
+            (log.topic_id, log.topic_partition.partition): log
+            for log in opened.logs
+            if log.topic_id != ZERO_TOPIC_ID  # its making was cut short: nothing was ever written to it
         }
         result = replay_journal(self.journal, logs, tell)
         if result.rounds:

@@ -308,7 +308,13 @@ class PartitionLog:
         return True
 
     def delete_due_segments(self, now_ms: int, *, limit_offset: int) -> int:
-        """Drops the oldest segments that retention does not keep; how many."""
+        """Drops the oldest segments that retention does not keep; how many.
+
+        None goes before the name of the one that will be first is durable: a log that a power loss left
+        without its first segment would look as if it had lost its end.
+        """
+        if self._has_new_names:
+            return 0
         count = count_due_segments(
             self.segments,
             self.config,
@@ -317,9 +323,10 @@ class PartitionLog:
             log_start_offset=self.log_start_offset,
             log_end_offset=self.log_end_offset,
         )
+        if count == len(self.segments):
+            self.roll()
+            return 0  # all of them go once the new one's name is durable
         if count:
-            if count == len(self.segments):
-                self.roll()
             self._drop_oldest(count, now_ms)
         return count
 
@@ -460,7 +467,7 @@ class PartitionLog:
 
     def needs_flush(self, now_ms: int) -> bool:
         config = self.config
-        if self.recovery_point < self.active.base_offset:  # a closed segment
+        if self.recovery_point < self.active.base_offset or self._has_new_names:  # a closed segment
             return True
         unflushed = self.log_end_offset - self.recovery_point
         if not unflushed:
