@@ -40,7 +40,7 @@ from mainstem.core.errors import (
     UnknownTopicId,
 )
 from mainstem.core.image import ClusterImage, PartitionImage, TopicImage
-from mainstem.core.ports import ConfigChange, ConfigResource, NewPartitions, NewTopic
+from mainstem.core.ports import ConfigChange, ConfigResource, NewPartitions, NewTopic, Reassignment
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicId, TopicPartition, topic_id_text
 
@@ -275,7 +275,7 @@ class Controller:
                 answers[at] = None
         return answers
 
-    def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> Sequence[TopicPartition]:
+    def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> Sequence[Reassignment]:
         for at in partitions or ():
             find_partition(self._image, at)
         return ()

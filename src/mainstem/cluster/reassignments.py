@@ -13,9 +13,10 @@ from dataclasses import replace
 from mainstem.cluster.placement import check_assignment
 from mainstem.core.errors import (
     ElectionNotNeeded,
+    EligibleLeadersNotAvailable,
     InvalidReplicaAssignment,
-    LeaderNotAvailable,
     NoReassignmentInProgress,
+    PreferredLeaderNotAvailable,
     UnknownTopicOrPartition,
 )
 from mainstem.core.image import ClusterImage, PartitionImage
@@ -37,13 +38,15 @@ def elected(image: ClusterImage, at: TopicPartition, *, unclean: bool) -> Partit
         if partition.leader in image.brokers:
             raise ElectionNotNeeded(f"{at} has a live leader, node {partition.leader}")
         if not live:
-            raise LeaderNotAvailable(f"no replica of {at} is alive")
+            raise EligibleLeadersNotAvailable(f"no replica of {at} is alive")
         return led_by(partition, live[0])
     preferred = partition.replicas[0]
     if partition.leader == preferred:
         raise ElectionNotNeeded(f"{at} is led by its preferred replica, node {preferred}")
     if preferred not in live or preferred not in partition.isr:
-        raise LeaderNotAvailable(f"the preferred replica of {at}, node {preferred}, is not alive and in sync")
+        raise PreferredLeaderNotAvailable(
+            f"the preferred replica of {at}, node {preferred}, is not alive and in sync"
+        )
     return led_by(partition, preferred)
 
 

@@ -29,7 +29,8 @@ from mainstem.core.produce_request import ProduceDone, ProduceRequest
 from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.replicas import Replicas
 from mainstem.core.slices import Slices
-from mainstem.log.directories import DirectoryDescription, LogDirectories
+from mainstem.log.directories import DirectoryDescription as DirectoryDescription
+from mainstem.log.directories import LogDirectories
 from mainstem.log.timestamp_lookup import TimestampOffset
 from mainstem.log.validation import stage_batches
 from mainstem.model.batch import Buffer

@@ -98,6 +98,14 @@ class LeaderNotAvailable(BrokerError):
     pass
 
 
+class PreferredLeaderNotAvailable(LeaderNotAvailable):
+    """The replica that a partition should be led by is not alive, or not in sync."""
+
+
+class EligibleLeadersNotAvailable(LeaderNotAvailable):
+    """No replica of a partition could lead it."""
+
+
 class ReplicaNotAvailable(BrokerError):
     pass
 

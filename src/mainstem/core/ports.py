@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mainstem.core.image import ClusterImage, TopicImage
 from mainstem.model.errors import MainstemError
@@ -40,6 +40,15 @@ class ConfigChange:
 class ConfigResource:
     kind: str  # "topic", "broker", "group"
     name: str  # for a broker: its node id, or "" for the cluster-wide default
+
+
+class Reassignment(NamedTuple):
+    """A partition whose replicas are being moved."""
+
+    topic_partition: TopicPartition
+    replicas: Sequence[int]  # all, those that come and those that go included
+    adding: Sequence[int]
+    removing: Sequence[int]
 
 
 class TopicAdmin(Protocol):
@@ -80,7 +89,7 @@ class TopicAdmin(Protocol):
         """None as replicas cancels the reassignment of that partition."""
         ...
 
-    def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> Sequence[TopicPartition]:
+    def list_reassignments(self, partitions: Sequence[TopicPartition] | None) -> Sequence[Reassignment]:
         """Those of the partitions (None: of all) whose replicas are being moved."""
         ...
 

@@ -39,8 +39,12 @@ _CODES: dict[type[BaseException], ErrorCode] = {
     core.FencedLeaderEpoch: ErrorCode.FENCED_LEADER_EPOCH,
     core.UnknownLeaderEpoch: ErrorCode.UNKNOWN_LEADER_EPOCH,
     core.LeaderNotAvailable: ErrorCode.LEADER_NOT_AVAILABLE,
+    core.PreferredLeaderNotAvailable: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+    core.EligibleLeadersNotAvailable: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
     core.ReplicaNotAvailable: ErrorCode.REPLICA_NOT_AVAILABLE,
     core.BrokerNotAvailable: ErrorCode.BROKER_NOT_AVAILABLE,
+    core.NotController: ErrorCode.NOT_CONTROLLER,
+    core.MetadataNotAvailable: ErrorCode.REQUEST_TIMED_OUT,  # clients see whether it was done, or ask again
     core.OffsetNotAvailable: ErrorCode.OFFSET_NOT_AVAILABLE,
     core.NotEnoughReplicas: ErrorCode.NOT_ENOUGH_REPLICAS,
     core.RequestTimedOut: ErrorCode.REQUEST_TIMED_OUT,
