@@ -6,8 +6,8 @@
 - *recovery*: the directory says which segments there are. Those that end at or below the recovery point
   are trusted. From the one that holds it on, segments are checked (segment_recovery.py); one that does
   not reach the next one's base offset ends the log, and what stands behind it is put aside under a
-  `.deleted` name, because offsets must not have a hole that nobody made. Producers are brought up from the newest whole snapshot, leader epochs from their
-  checkpoint and the batches that were read.
+  `.deleted` name, because offsets must not have a hole that nobody made. Producers are brought up from
+  the newest whole snapshot, leader epochs from their checkpoint and the batches that were read.
 """
 
 from __future__ import annotations
