@@ -67,7 +67,7 @@ _TABLE: Final[Mapping[type[Exception], tuple[int, str]]] = MappingProxyType(
         core.NonEmptyGroup: (CONFLICT, "Stop its consumers first."),
         core.CoordinatorLoadInProgress: (UNAVAILABLE, _TRY_AGAIN),
         core.CoordinatorNotAvailable: (UNAVAILABLE, _TRY_AGAIN),
-        core.NotCoordinator: (NOT_FOUND, "No group was ever coordinated here, or another node does it now."),
+        core.NotCoordinator: (NOT_FOUND, "There was never a group here, or another node coordinates it."),
         core.NotController: (UNAVAILABLE, "Ask the node that /v1/broker names as controller."),
         core.MetadataNotAvailable: (UNAVAILABLE, _TRY_AGAIN),
         PeerError: (BAD_REQUEST, "/openapi.json describes every request."),

@@ -9,10 +9,11 @@ from typing import Any, Final
 import msgspec
 
 from mainstem import __version__
-from mainstem.admin.errors import INTERNAL, ErrorAnswer
+from mainstem.admin.errors import BAD_REQUEST, INTERNAL, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, ErrorAnswer
 from mainstem.admin.operations import JSON, Operation, Parameter
 
 _REFERENCES: Final = "#/components/schemas/{name}"
+_BODY_ERRORS: Final = (BAD_REQUEST, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE)
 _MEANINGS: Final[Mapping[int, str]] = {
     200: "Done",
     201: "Created",
@@ -40,7 +41,8 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
         "info": {
             "title": "Mainstem admin interface",
             "version": __version__,
-            "description": "Metrics, health and administration of one Mainstem node.",
+            "description": "Metrics, health and administration of one Mainstem node. "
+            "What answers GET answers HEAD as well, without content.",
         },
         "paths": paths,
         "components": {"schemas": components},
@@ -64,8 +66,9 @@ def _operation(operation: Operation, by_type: Mapping[Any, Any]) -> dict[str, An
         content = None if answer is None else {operation.media_type: {"schema": by_type[answer]}}
         answers[str(status)] = _response(status, content)
     error = {JSON: {"schema": by_type[ErrorAnswer]}}
-    for status in (*operation.errors, INTERNAL):
+    for status in sorted({*operation.errors, *(_BODY_ERRORS if operation.body else ()), INTERNAL}):
         answers.setdefault(str(status), _response(status, error))
+    answers["default"] = {"description": "Any other refusal", "content": error}
     described: dict[str, Any] = {
         "operationId": operation.answer.__name__,
         "summary": operation.summary,

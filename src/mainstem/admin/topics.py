@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from mainstem.admin.errors import BAD_REQUEST, CONFLICT, NOT_FOUND, UNAVAILABLE
+from mainstem.admin.errors import BAD_REQUEST, CONFLICT, NOT_FOUND, UNAVAILABLE, Refusal
 from mainstem.admin.node import Node
 from mainstem.admin.operations import CREATED, NO_CONTENT, OK, Answer, Call, Operation, Parameter
 from mainstem.admin.slices import Slices
@@ -169,6 +169,13 @@ async def create_topic(call: Call) -> Answer:
 
 async def delete_topic(call: Call) -> Answer:
     topic = _known(call.node, call.path["name"])
+    if topic.is_internal:
+        raise Refusal(
+            CONFLICT,
+            "internal_topic",
+            f"{topic.name} keeps the broker's own state.",
+            "Delete groups through /v1/groups instead.",
+        )
     error = (await call.node.broker.admin.delete_topics([topic.topic_id]))[topic.topic_id]
     if error is not None:
         raise error

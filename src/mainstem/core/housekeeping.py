@@ -62,11 +62,15 @@ class Housekeeping:
 
     def _duties(self) -> list[Duty]:
         config = self._config()
+        checkpoint_interval_ms = min(  # both are written by one pass
+            config.log_flush_offset_checkpoint_interval_ms,
+            config.log_flush_start_offset_checkpoint_interval_ms,
+        )
         return [
             Duty("flush", _FLUSH_INTERVAL_MS, self.flush_due),
             Duty("retention", config.log_retention_check_interval_ms, self.enforce_retention),
             Duty("purge", _PURGE_INTERVAL_MS, self.purge),
-            Duty("checkpoint", config.log_flush_offset_checkpoint_interval_ms, self.checkpoint),
+            Duty("checkpoint", checkpoint_interval_ms, self.checkpoint),
             Duty("producer expiry", config.producer_id_expiration_check_interval_ms, self.expire_producers),
         ]
 
