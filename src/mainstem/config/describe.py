@@ -88,6 +88,19 @@ def describe_broker(config: BrokerConfig, names: Collection[str] | None = None) 
     ]
 
 
+def describe_cluster_defaults(
+    settings: Mapping[str, str], names: Collection[str] | None = None
+) -> list[ConfigEntry]:
+    """What was set at run time for all brokers; options that were not are left out."""
+    entries = []
+    for option in _chosen(BROKER_OPTIONS, names):
+        if option.name in settings:
+            value = format_value(option.parse(settings[option.name]))
+            synonym = ConfigSynonym(option.name, _shown(option, value), Source.DYNAMIC_DEFAULT_BROKER)
+            entries.append(_entry(option, value, [synonym], not option.is_dynamic))
+    return entries
+
+
 def _chosen(options: Mapping[str, Option], names: Collection[str] | None) -> Iterator[Option]:
     if names is None:
         yield from options.values()
