@@ -13,6 +13,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+from mainstem.log.errors import LogCorrupt
 from mainstem.model.ids import TopicPartition
 from mainstem.ports.disk import Disk
 
@@ -36,15 +37,25 @@ def read_checkpoint(disk: Disk, directory: str, name: str) -> dict[TopicPartitio
     except FileNotFoundError:
         return {}
     try:
+        return parse_checkpoint(raw)
+    except LogCorrupt as error:
+        _logger.warning("%s cannot be read and is ignored: %s", path, error)
+        return {}
+
+
+def parse_checkpoint(raw: bytes) -> dict[TopicPartition, int]:
+    """The entries of a file; an empty one, as Kafka makes it at first, has none."""
+    if not raw:
+        return {}
+    offsets: dict[TopicPartition, int] = {}
+    try:
         lines = raw.decode("ascii").splitlines()
         version, count = int(lines[0]), int(lines[1])
-        offsets = {}
         for line in lines[2:]:
             topic, partition, offset = line.split(" ")
             offsets[TopicPartition(topic, int(partition))] = int(offset)
-        if version != 0 or len(offsets) != count:
-            raise ValueError(f"version {version}, {len(offsets)} of {count} entries")
     except (ValueError, IndexError) as error:
-        _logger.warning("%s cannot be read and is ignored: %s", path, error)
-        return {}
+        raise LogCorrupt(f"not readable: {error}") from error
+    if version != 0 or len(offsets) != count:
+        raise LogCorrupt(f"version {version}, {len(offsets)} of {count} entries")
     return offsets
