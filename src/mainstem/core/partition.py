@@ -305,6 +305,10 @@ class Partition:
         """The committed batches from an offset on, for a coordinator that loads. Blocks: run in a thread."""
         return self.log.read_batches(from_offset, self.high_watermark, max_bytes)
 
+    def epoch_of(self, offset: int) -> int:
+        """The epoch of the leader that wrote this offset, -1 when it is not known."""
+        return self.log.epochs.epoch_of(offset)
+
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """The largest epoch at or below `epoch` and where it ended; (-1, -1) when none is known."""
         if epoch == self.leader_epoch:

@@ -1,0 +1,103 @@
+"""FindCoordinator: which node coordinates a group. The first one to ask brings its topic into being.
+
+Transactions and share groups have no coordinator here yet. Their clients are refused with errors that they
+take as final, rather than with one that they would retry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from mainstem.core.errors import CoordinatorNotAvailable
+from mainstem.core.groups.offsets_topic import ensure_offsets_topic
+from mainstem.heads.kafka.codes import ErrorCode
+from mainstem.heads.kafka.context import RequestContext
+from mainstem.heads.kafka.endpoints import NodeAddress, node_address
+from mainstem.heads.kafka.errors import error_code, error_message
+from mainstem.heads.kafka.handler import Handler
+from mainstem.model.errors import MainstemError
+from mainstem.wire.kafka.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+GROUP: Final = 0
+TRANSACTION: Final = 1
+SHARE: Final = 2
+FIRST_WITH_MANY_KEYS: Final = 4
+FIRST_WITH_SHARE: Final = 6
+_NOBODY: Final = -1
+
+
+async def handle(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    has_many = context.version >= FIRST_WITH_MANY_KEYS
+    keys = request.coordinator_keys if has_many else [request.key]
+    if request.key_type == GROUP:
+        coordinators = await _of_groups(context, keys)
+    elif request.key_type == TRANSACTION:
+        # What clients do not retry; the message says why.
+        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        coordinators = [_refused(key, code, "this broker does not serve transactions yet") for key in keys]
+    else:
+        known = request.key_type == SHARE and context.version >= FIRST_WITH_SHARE
+        message = (
+            "this broker does not serve share groups yet"
+            if known
+            else f"there are no coordinators of type {request.key_type}"
+        )
+        coordinators = [_refused(key, ErrorCode.INVALID_REQUEST, message) for key in keys]
+    return FindCoordinatorResponse(coordinators=coordinators) if has_many else _single(coordinators[0])
+
+
+async def _of_groups(context: RequestContext, group_ids: Sequence[str]) -> list[Coordinator]:
+    broker = context.broker
+    try:
+        topic = await ensure_offsets_topic(broker)
+    except MainstemError as error:
+        # Clients ask again after this code and no other; the message has the cause.
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return [_refused(group_id, code, error_message(error)) for group_id in group_ids]
+    coordinators = []
+    image = broker.image
+    for group_id in group_ids:
+        state = topic.partitions[broker.groups.partition_for(group_id)]
+        leader = image.brokers.get(state.leader)
+        if leader is None:
+            error = CoordinatorNotAvailable(f"nobody leads the partition of group {group_id}")
+            coordinators.append(_refused(group_id, error_code(error), error_message(error)))
+        else:
+            coordinators.append(_found(group_id, node_address(leader, context.listener)))
+    return coordinators
+
+
+def _found(key: str, node: NodeAddress) -> Coordinator:
+    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message=None)
+
+
+def _refused(key: str, code: ErrorCode, message: str) -> Coordinator:
+    return Coordinator(key=key, node_id=_NOBODY, port=_NOBODY, error_code=code, error_message=message)
+
+
+def _single(one: Coordinator) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(
+        error_code=one.error_code,
+        error_message=one.error_message,
+        node_id=one.node_id,
+        host=one.host,
+        port=one.port,
+    )
+
+
+def refuse(request: FindCoordinatorRequest, code: ErrorCode, message: str) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(
+        error_code=code,
+        error_message=message,
+        node_id=_NOBODY,
+        port=_NOBODY,
+        coordinators=[_refused(key, code, message) for key in request.coordinator_keys],
+    )
+
+
+HANDLER: Final = Handler(key=10, min_version=0, max_version=6, handle=handle, refuse=refuse)
