@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from mainstem.core.errors import CoordinatorNotAvailable
 from mainstem.core.groups.offsets_topic import ensure_offsets_topic
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.endpoints import NodeAddress, node_address
-from mainstem.heads.kafka.errors import error_code, error_message
+from mainstem.heads.kafka.errors import error_message
 from mainstem.heads.kafka.handler import Handler
 from mainstem.model.errors import MainstemError
 from mainstem.wire.kafka.messages.find_coordinator import (
@@ -65,8 +64,8 @@ async def _of_groups(context: RequestContext, group_ids: Sequence[str]) -> list[
         state = topic.partitions[broker.groups.partition_for(group_id)]
         leader = image.brokers.get(state.leader)
         if leader is None:
-            error = CoordinatorNotAvailable(f"nobody leads the partition of group {group_id}")
-            coordinators.append(_refused(group_id, error_code(error), error_message(error)))
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            coordinators.append(_refused(group_id, code, f"nobody leads the partition of group {group_id}"))
         else:
             coordinators.append(_found(group_id, node_address(leader, context.listener)))
     return coordinators
