@@ -38,6 +38,8 @@ QUICK_GROUPS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+KEEPS_RECORDS: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
+
 StartBroker = Callable[..., BrokerProcess]
 NewName = Callable[..., str]
 
@@ -98,11 +100,12 @@ def new_group(new_name: NewName) -> NewName:
 
 @pytest.fixture
 def new_topic(admin: AdminClient, new_name: NewName) -> NewName:
-    """Creates a topic on the shared broker: `new_topic(3, {"cleanup.policy": "compact"})`."""
+    """Creates a topic on the shared broker: `new_topic(3, {"cleanup.policy": "compact"})`.
 
-    def create(
-        partitions: int = 1, config: Mapping[str, str] = MappingProxyType({}), suffix: str = ""
-    ) -> str:
+    Without a configuration it keeps its records for ever, for tests write old time stamps.
+    """
+
+    def create(partitions: int = 1, config: Mapping[str, str] = KEEPS_RECORDS, suffix: str = "") -> str:
         return create_topic(admin, new_name(suffix), partitions, config)
 
     return create

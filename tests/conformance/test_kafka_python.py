@@ -44,15 +44,20 @@ def test_null_keys_null_values_and_empty_ones(
     assert client.read(bootstrap, [topic])[topic] == records
 
 
-@pytest.mark.parametrize("acks", [0, 1, "all"])
+@pytest.mark.parametrize("acks", [1, "all"])
 def test_acks(bootstrap: str, new_topic: NewName, client: ClientProgram, acks: int | str) -> None:
     topic = new_topic()
     records = [ClientRecord(None, b"%d" % n, (), n) for n in range(50)]
-    offsets = client.write(bootstrap, topic, records, acks=acks)
-    if acks != 0:  # without an acknowledgement the client makes the offsets up, and the records may be late
-        assert offsets == list(range(50))
-    eventually(lambda: len(read_topic(bootstrap, topic)) == 50, "50 records")
+    assert client.write(bootstrap, topic, records, acks=acks) == list(range(50))
     assert client.read(bootstrap, [topic])[topic] == records
+
+
+def test_no_acks(bootstrap: str, new_topic: NewName) -> None:
+    """Only 3.x: with acks=0 version 2.3.3 keeps its requests to itself, with Apache Kafka too."""
+    topic = new_topic()
+    records = [ClientRecord(None, b"%d" % n, (), n) for n in range(50)]
+    kafka_python_3().write(bootstrap, topic, records, acks=0)
+    eventually(lambda: len(read_topic(bootstrap, topic)) == 50, "50 records")
 
 
 def test_an_idempotent_producer(bootstrap: str, new_topic: NewName, client: ClientProgram) -> None:
