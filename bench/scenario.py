@@ -86,6 +86,7 @@ class Scenario(ABC):
 
     figures: ClassVar[Sequence[Figure]]
     has_warm_up: ClassVar[bool] = True  # a round on each side that does not count
+    rounds_at_most: ClassVar[int] = 100  # where a round takes long and says the same each time
     is_ours_alone: ClassVar[bool] = False  # nothing of Kafka's compares with it
 
     @property

@@ -22,11 +22,12 @@ def run(
     result = Result(scenario)
     sides = [one for one in contestants if one.side is MAINSTEM or not scenario.is_ours_alone]
     warm_ups = 1 if scenario.has_warm_up else 0
-    for number in range(warm_ups + pace.rounds):
+    rounds = min(pace.rounds, scenario.rounds_at_most)
+    for number in range(warm_ups + rounds):
         for contestant in sides:
             if contestant.name in result.failures:
                 continue
-            what = f"round {number - warm_ups + 1} of {pace.rounds}" if number >= warm_ups else "warm-up"
+            what = f"round {number - warm_ups + 1} of {rounds}" if number >= warm_ups else "warm-up"
             tell(f"{scenario.name}: {contestant.name}, {what}")
             spent = pace if number >= warm_ups else pace.warm_up()
             sample = _measure(scenario, contestant, spent, result)

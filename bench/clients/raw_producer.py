@@ -19,6 +19,7 @@ class RawProducerJob(Job, kw_only=True):
     record_bytes: int
     batch_bytes: int  # 0: batches of one record
     seconds: float
+    least_requests: int = 0  # goes on after its time until so many are sent
     depth: int = 4
     acks: int = -1
 
@@ -52,7 +53,7 @@ class RawProducer:
     def _ahead(self, deadline: float) -> int:
         """Requests with equally many partitions get answers of equal size: counting bytes counts answers."""
         requests, send, receive = self._requests, self._socket.sendall, self._socket.recv_into
-        kinds, buffer = len(requests), bytearray(1 << 16)
+        kinds, least, buffer = len(requests), self._job.least_requests, bytearray(1 << 16)
         sent = 0
         while sent < self._job.depth:
             send(requests[sent % kinds])
@@ -60,7 +61,7 @@ class RawProducer:
         size = self._first_answer()
         received = size
         while True:
-            if time.monotonic() < deadline:
+            if sent < least or time.monotonic() < deadline:
                 while sent * size - received < self._job.depth * size:
                     send(requests[sent % kinds])
                     sent += 1

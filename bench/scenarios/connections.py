@@ -26,6 +26,7 @@ class IdleConnections(Scenario):
     name = "connections-10000"
     title = "10,000 idle connections"
     has_warm_up = False
+    rounds_at_most = 1
     figures = (
         Figure("memory per connection, with the kernel's", "KB", at_most(10)),
         Figure("memory per connection, of the process", "KB"),

@@ -25,6 +25,7 @@ class Idle(Scenario):
     name = "idle"
     title = "a fresh broker: idle, and after a load of produce and fetch"
     has_warm_up = False
+    rounds_at_most = 1
     figures = (
         Figure("idle CPU", "% of a core", at_most(1.0)),
         Figure("resident, idle", "MB", at_most(100)),

@@ -39,6 +39,7 @@ class AfterKill(Scenario):
     name = "start-after-kill"
     title = "start after kill -9 under load"
     has_warm_up = False
+    rounds_at_most = 2
     figures = (Figure("ready after", "s", at_most(3.0)), Figure("log to look at", "MB"))
 
     def measure(self, contestant: Contestant, pace: Pace) -> Sample:
