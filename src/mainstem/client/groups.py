@@ -84,7 +84,7 @@ def describe_group(cluster: ClusterClient, group: str) -> GroupView:
                     member.group_instance_id,
                     member.client_id,
                     member.client_host.removeprefix("/"),
-                    _assigned(found.protocol_type, member.member_assignment),
+                    assigned_partitions(found.protocol_type, member.member_assignment),
                 )
                 for member in found.members
             )
@@ -162,7 +162,7 @@ def delete_group(cluster: ClusterClient, group: str) -> None:
     cluster.persist(attempt)
 
 
-def _assigned(protocol_type: str, assignment: bytes) -> frozenset[TopicPartition]:
+def assigned_partitions(protocol_type: str, assignment: bytes) -> frozenset[TopicPartition]:
     """The partitions in a member's assignment, where that is in the form that consumers use."""
     if protocol_type != "consumer" or len(assignment) < 2:
         return frozenset()
