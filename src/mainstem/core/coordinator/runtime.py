@@ -320,9 +320,11 @@ class ShardRuntime(Generic[R]):
         except Exception as error:
             if not isinstance(error, MainstemError):
                 _log.exception("%s: append failed", self.name)
+            self.failed_appends += 1
+            if turn.is_abandoned:  # the partition went away with the storage: all have been told
+                return False
             self._in_flight.remove(turn)
             self._uncommitted_records -= turn.record_count
-            self.failed_appends += 1
             _log.warning("%s: append refused: %s", self.name, error)
             told = coordinator_error(error)
             for result in turn.results:
