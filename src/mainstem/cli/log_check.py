@@ -31,8 +31,8 @@ _PROMISES: Mapping[str, str] = {
     "replication-offset-checkpoint": "says that everything below offset {offset} was committed",
 }
 _LOST = (
-    "What lay in between is gone from this directory. Where another replica has it: stop the broker, move the "
-    "partition's folder away, start, and it copies it. Where not, the log goes on from its end."
+    "What lay in between is gone from this directory. Where another replica has it: stop the broker, move "
+    "the partition's folder away, start, and it copies it. Where not, the log goes on from its end."
 )
 
 

@@ -19,8 +19,9 @@ _TORN_TAIL: Final = (
 _DAMAGED_LOG: Final = (
     "Records from this offset on are behind the damage. Where another replica has them: stop the broker, "
     "move the partition's folder away, start, and it copies them. Where this is the only copy: save the "
-    "folder, then, with the broker stopped, delete .kafka_cleanshutdown and recovery-point-offset-checkpoint in the "
-    "log directory; the next start keeps everything before the damage and nothing after it."
+    "folder, then, with the broker stopped, delete .kafka_cleanshutdown and "
+    "recovery-point-offset-checkpoint in the log directory; the next start keeps everything before the "
+    "damage and nothing after it."
 )
 _CURES: Final = {
     FileKind.SEGMENT: _DAMAGED_LOG,
