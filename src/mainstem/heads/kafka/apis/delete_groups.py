@@ -27,4 +27,12 @@ async def handle(context: RequestContext, request: DeleteGroupsRequest) -> Delet
     )
 
 
-HANDLER: Final = Handler(key=42, min_version=0, max_version=2, handle=handle)
+def refuse(request: DeleteGroupsRequest, code: ErrorCode, message: str) -> DeleteGroupsResponse:  # noqa: ARG001
+    return DeleteGroupsResponse(
+        results=[
+            DeletableGroupResult(group_id=group_id, error_code=code) for group_id in request.groups_names
+        ]
+    )
+
+
+HANDLER: Final = Handler(key=42, min_version=0, max_version=2, handle=handle, refuse=refuse)

@@ -79,4 +79,10 @@ def _refused(group_id: str, code: ErrorCode, message: str, version: int, state: 
     )
 
 
-HANDLER: Final = Handler(key=15, min_version=0, max_version=6, handle=handle)
+def refuse(request: DescribeGroupsRequest, code: ErrorCode, message: str) -> DescribeGroupsResponse:  # noqa: ARG001
+    return DescribeGroupsResponse(
+        groups=[DescribedGroup(error_code=code, group_id=group_id) for group_id in request.groups]
+    )
+
+
+HANDLER: Final = Handler(key=15, min_version=0, max_version=6, handle=handle, refuse=refuse)

@@ -51,4 +51,9 @@ async def _described(directory: DirectoryDescription, wanted: Wanted) -> Describ
     )
 
 
-HANDLER: Final = Handler(key=35, min_version=1, max_version=5, handle=handle)
+def refuse(request: DescribeLogDirsRequest, code: ErrorCode, message: str) -> DescribeLogDirsResponse:  # noqa: ARG001
+    """Up to version 2 an error of the whole request has no place: nothing is described then."""
+    return DescribeLogDirsResponse(error_code=code)
+
+
+HANDLER: Final = Handler(key=35, min_version=1, max_version=5, handle=handle, refuse=refuse)

@@ -90,13 +90,11 @@ def _single(one: Coordinator) -> FindCoordinatorResponse:
 
 
 def refuse(request: FindCoordinatorRequest, code: ErrorCode, message: str) -> FindCoordinatorResponse:
-    return FindCoordinatorResponse(
-        error_code=code,
-        error_message=message,
-        node_id=_NOBODY,
-        port=_NOBODY,
-        coordinators=[_refused(key, code, message) for key in request.coordinator_keys],
-    )
+    if request.coordinator_keys:  # from version 4 on there is no place but theirs
+        return FindCoordinatorResponse(
+            coordinators=[_refused(key, code, message) for key in request.coordinator_keys]
+        )
+    return FindCoordinatorResponse(error_code=code, error_message=message, node_id=_NOBODY, port=_NOBODY)
 
 
 HANDLER: Final = Handler(key=10, min_version=0, max_version=6, handle=handle, refuse=refuse)

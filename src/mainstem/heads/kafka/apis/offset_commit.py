@@ -107,4 +107,20 @@ async def _commit(
                 answer.error_code = error_code(refusal)
 
 
-HANDLER: Final = Handler(key=8, min_version=2, max_version=10, handle=handle)
+def refuse(request: OffsetCommitRequest, code: ErrorCode, message: str) -> OffsetCommitResponse:  # noqa: ARG001
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=wanted.partition_index, error_code=code)
+                    for wanted in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+HANDLER: Final = Handler(key=8, min_version=2, max_version=10, handle=handle, refuse=refuse)

@@ -14,7 +14,7 @@ from mainstem.core.groups.requests import NO_OFFSET, FetchedOffset
 from mainstem.core.slices import Slices
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
-from mainstem.heads.kafka.errors import error_code
+from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import ZERO_TOPIC_ID, TopicId
@@ -30,7 +30,6 @@ from mainstem.wire.kafka.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
-FIRST_WITH_TOP_LEVEL_ERROR: Final = 2
 FIRST_WITH_SEVERAL_GROUPS: Final = 8
 FIRST_WITH_TOPIC_IDS: Final = 10
 
@@ -64,10 +63,7 @@ async def _of_one_group(context: RequestContext, request: OffsetFetchRequest) ->
             request.group_id, wanted, require_stable=request.require_stable
         )
     except MainstemError as error:
-        code = error_code(error)
-        if context.version >= FIRST_WITH_TOP_LEVEL_ERROR:
-            return OffsetFetchResponse(error_code=code)
-        return OffsetFetchResponse(topics=[_refused(topic, code) for topic in request.topics or ()])
+        return refuse(request, error_code(error), error_message(error))
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(
@@ -85,14 +81,6 @@ async def _of_one_group(context: RequestContext, request: OffsetFetchRequest) ->
             for name, offsets in _by_topic(found).items()
         ]
     )
-
-
-def _refused(topic: OffsetFetchRequestTopic, code: ErrorCode) -> OffsetFetchResponseTopic:
-    partitions = [
-        OffsetFetchResponsePartition(partition_index=index, committed_offset=NO_OFFSET, error_code=code)
-        for index in topic.partition_indexes
-    ]
-    return OffsetFetchResponseTopic(name=topic.name, partitions=partitions)
 
 
 # --- several groups
@@ -171,4 +159,21 @@ def _by_topic(found: Sequence[FetchedOffset]) -> dict[str, list[FetchedOffset]]:
     return topics
 
 
-HANDLER: Final = Handler(key=9, min_version=1, max_version=10, handle=handle)
+def refuse(request: OffsetFetchRequest, code: ErrorCode, message: str) -> OffsetFetchResponse:  # noqa: ARG001
+    """In each place that some version has for it: the codec leaves out what the request's version lacks."""
+    return OffsetFetchResponse(
+        error_code=code,
+        topics=[_refused(topic, code) for topic in request.topics or ()],
+        groups=[OffsetFetchResponseGroup(group_id=each.group_id, error_code=code) for each in request.groups],
+    )
+
+
+def _refused(topic: OffsetFetchRequestTopic, code: ErrorCode) -> OffsetFetchResponseTopic:
+    partitions = [
+        OffsetFetchResponsePartition(partition_index=index, committed_offset=NO_OFFSET, error_code=code)
+        for index in topic.partition_indexes
+    ]
+    return OffsetFetchResponseTopic(name=topic.name, partitions=partitions)
+
+
+HANDLER: Final = Handler(key=9, min_version=1, max_version=10, handle=handle, refuse=refuse)
