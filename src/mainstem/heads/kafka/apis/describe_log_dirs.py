@@ -52,8 +52,8 @@ async def _described(directory: DirectoryDescription, wanted: Wanted) -> Describ
 
 
 def refuse(request: DescribeLogDirsRequest, code: ErrorCode, message: str) -> DescribeLogDirsResponse:  # noqa: ARG001
-    """Up to version 2 an error of the whole request has no place: nothing is described then."""
-    return DescribeLogDirsResponse(error_code=code)
+    """Up to version 2 an error of the whole request has no place but that of a directory."""
+    return DescribeLogDirsResponse(error_code=code, results=[DescribeLogDirsResult(error_code=code)])
 
 
 HANDLER: Final = Handler(key=35, min_version=1, max_version=5, handle=handle, refuse=refuse)
