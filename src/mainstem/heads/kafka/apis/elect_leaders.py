@@ -54,9 +54,10 @@ def _result(index: int, error: MainstemError | None) -> PartitionResult:
 
 
 def refuse(request: ElectLeadersRequest, code: ErrorCode, message: str) -> ElectLeadersResponse:
-    """Per partition, because version 0 has no other place; where all were asked for, at the top too."""
+    """Per partition, which version 0 has too; at the top where all partitions were meant."""
+    if request.topic_partitions is None:
+        return ElectLeadersResponse(error_code=code)
     return ElectLeadersResponse(
-        error_code=code,
         replica_election_results=[
             ReplicaElectionResult(
                 topic=topic.topic,
@@ -65,8 +66,8 @@ def refuse(request: ElectLeadersRequest, code: ErrorCode, message: str) -> Elect
                     for index in topic.partitions
                 ],
             )
-            for topic in request.topic_partitions or ()
-        ],
+            for topic in request.topic_partitions
+        ]
     )
 
 
