@@ -75,12 +75,14 @@ class KafkaSession:
         "channel",
         "client_id",
         "head",
+        "produce_key_bytes",
     )
 
     def __init__(self, head: KafkaHead, channel: Channel) -> None:
         self.head = head
         self.channel = channel
         self.client_id: str | None = None
+        self.produce_key_bytes = 0  # of the route of the last produce request
         self._client_id_bytes: Buffer = b""
         self._apis = head.apis
         self._max_held_bytes = head.max_held_bytes  # one request alone may be larger

@@ -15,6 +15,7 @@ from mainstem.heads.kafka.context import Api, Exchange
 from mainstem.heads.kafka.fetch_session import FetchSessions
 from mainstem.heads.kafka.handler import Handler
 from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
+from mainstem.heads.kafka.produce_routes import ProduceRoutes
 from mainstem.heads.kafka.topic_names import TopicNames
 from mainstem.heads.session import Channel
 from mainstem.wire.kafka.apis import APIS
@@ -28,6 +29,7 @@ class KafkaHead:
         self.broker = broker
         self.meters = HeadMeters()
         self.topic_names = TopicNames()
+        self.produce_routes = ProduceRoutes(produce.MAX_VERSION)
         self.fetch_sessions = FetchSessions(
             config.max_incremental_fetch_session_cache_slots, broker.clock.monotonic_ms
         )

@@ -13,13 +13,13 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from mainstem.core.fetch_request import FetchRequest
+from mainstem.core.fetch_request import FetchEntry, FetchRequest
 from mainstem.core.partition import FetchResult
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
 from mainstem.heads.kafka.errors import error_code
 from mainstem.heads.kafka.fetch_envelope import FIRST_WITH_HINTS, read_request, topic_naming
-from mainstem.heads.kafka.fetch_response import AnsweredPartition, pack_error, pack_response
+from mainstem.heads.kafka.fetch_response import Refusal, pack_error, pack_response
 from mainstem.heads.kafka.fetch_session import FetchPlan, SessionRefused, Told
 from mainstem.heads.kafka.leader_hints import HINTED, hinted_addresses, leader_hint
 from mainstem.model.batch import Buffer
@@ -81,38 +81,32 @@ class FetchExchange(Exchange):
             self.fail()
 
     def _answer_with(self, session_id: int, told: Sequence[Told]) -> None:
-        meters = self.session.head.meters
-        answered: list[AnsweredPartition] = []
-        is_refused = False
-        for one in told:
-            wire_name, entry, result = one
-            if result[0] is not None:
-                answered.append(self._refused(one))
-                is_refused = True
-                continue
-            answered.append(AnsweredPartition(wire_name, entry.partition, result))
-            if result.records is not None:
-                meters.fetched_bytes += result.records.length
+        head = self.session.head
+        refusals: dict[int, Refusal] = {}
+        size = 0
+        for place, (_, entry, result) in enumerate(told):
+            if result[4] is not None:
+                size += result[4].length
+            elif result[0] is not None:
+                refusals[place] = self._refusal(entry, result[0])
+        head.meters.fetched_bytes += size
         nodes = []
-        if is_refused:
-            hints = [one.leader for one in answered if one.leader is not None]
-            nodes = hinted_addresses(self.session.head.broker.image, hints, self.session.channel.listener)
-        self.answer(
-            pack_response(self.version, self.correlation_id, session_id, answered, self._isolation, nodes)
-        )
+        if refusals:
+            hints = [refusal.leader for refusal in refusals.values() if refusal.leader is not None]
+            nodes = hinted_addresses(head.broker.image, hints, self.session.channel.listener)
+        version, isolation = self.version, self._isolation
+        self.answer(pack_response(version, self.correlation_id, session_id, told, isolation, refusals, nodes))
 
-    def _refused(self, told: Told) -> AnsweredPartition:
-        wire_name, entry, result = told
-        assert result.error is not None
-        code = error_code(result.error)
+    def _refusal(self, entry: FetchEntry, error: Exception) -> Refusal:
+        code = error_code(error)
         if not entry.topic and entry.topic_id != ZERO_TOPIC_ID:
             code = ErrorCode.UNKNOWN_TOPIC_ID
         hint = None
         if code in HINTED and self.version >= FIRST_WITH_HINTS:
             hint = leader_hint(self.session.head.broker.image, entry.topic, entry.partition)
         if code == ErrorCode.UNKNOWN_SERVER_ERROR:
-            _LOG.error("cannot read %s-%d", entry.topic, entry.partition, exc_info=result.error)
-        return AnsweredPartition(wire_name, entry.partition, result, code, hint)
+            _LOG.error("cannot read %s-%d", entry.topic, entry.partition, exc_info=error)
+        return Refusal(code, hint)
 
     def _refuse(self, refused: SessionRefused) -> None:
         self.answer((pack_error(self.version, self.correlation_id, refused.code),))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from mainstem.core.partition import READ_COMMITTED, FetchResult
@@ -15,6 +17,7 @@ from mainstem.heads.kafka.fetch_envelope import (
     FIRST_WITH_SESSIONS,
     NO_SESSION,
 )
+from mainstem.heads.kafka.fetch_session import Told
 from mainstem.heads.kafka.leader_hints import LeaderHint, current_leader_field, node_endpoints_field
 from mainstem.heads.session import Part
 from mainstem.wire.primitives import uvarint
@@ -28,6 +31,7 @@ _NO_PREFERRED: Final = -1
 _NULL: Final = -1
 _EMPTY: Final = 0
 
+_WIRE_NAME = itemgetter(0)  # of what is told
 _FRAME = struct.Struct(">ii")  # size, correlation id
 _TOP_4 = struct.Struct(">i")  # throttle time
 _TOP_7 = struct.Struct(">ihi")  # throttle time, error, session id
@@ -38,41 +42,52 @@ _PARTITION_11 = struct.Struct(">ihqqqiii")  # with preferred replica
 _PARTITION_12 = struct.Struct(">ihqqqBi")  # the same, compact; the size follows
 
 
-class AnsweredPartition(NamedTuple):
-    wire_name: bytes
-    partition: int
-    result: FetchResult
-    error_code: int = 0
+class Refusal(NamedTuple):
+    code: int
     leader: LeaderHint | None = None
+
+
+_NO_REFUSALS: Final[Mapping[int, Refusal]] = MappingProxyType({})
+_TAKEN: Final = Refusal(0)
 
 
 def pack_response(
     version: int,
     correlation_id: int,
     session_id: int,
-    answered: Sequence[AnsweredPartition],
+    told: Sequence[Told],
     isolation: int,
+    refusals: Mapping[int, Refusal] = _NO_REFUSALS,
     nodes: Sequence[NodeAddress] = (),
 ) -> list[Part]:
-    """The frame, in bytes and slices of files; `nodes` are the addresses of leaders that refusals name."""
+    """The frame, in bytes and slices of files.
+
+    `refusals` are by the place in `told`, `nodes` the addresses of the leaders that they name.
+    """
     is_flexible = version >= FIRST_FLEXIBLE
-    topics = [(name, list(group)) for name, group in groupby(answered, key=_wire_name)]
+    pack_partition = _partition_packer(version)
+    none_aborted = _EMPTY if isolation == READ_COMMITTED else _NULL
+    topics = [(name, list(group)) for name, group in groupby(told, key=_WIRE_NAME)]
     parts: list[Part] = []
     run = [_top(version, 0, session_id), _array(len(topics), is_flexible)]
-    size = 0
+    size = place = 0
+    tags = b"\0" if is_flexible else b""
     for wire_name, partitions in topics:
         run += (wire_name, _array(len(partitions), is_flexible))
-        for one in partitions:
-            run.append(_partition_head(version, one, isolation))
-            if one.result.records is not None:
+        for _, entry, result in partitions:
+            refusal = refusals.get(place, _TAKEN) if refusals else _TAKEN
+            place += 1
+            records = result[4]
+            if records is None:
+                run.append(pack_partition(entry[1], refusal[0], result, none_aborted, 0))
+            else:
+                run.append(pack_partition(entry[1], refusal[0], result, none_aborted, records.length))
                 joined = b"".join(run)
-                size += len(joined) + one.result.records.length
-                parts += (joined, one.result.records)
+                size += len(joined) + records.length
+                parts += (joined, records)
                 run = []
-            if is_flexible:
-                run.append(_partition_tags(version, one))
-        if is_flexible:
-            run.append(b"\0")
+            run.append(tags if refusal[1] is None else _hint(version, refusal[1], tags))
+        run.append(tags)
     if is_flexible:
         run.append(node_endpoints_field(nodes))
     joined = b"".join(run)
@@ -90,10 +105,6 @@ def pack_error(version: int, correlation_id: int, error_code: int) -> bytes:
     return _FRAME.pack(len(body) + 4, correlation_id) + body
 
 
-def _wire_name(one: AnsweredPartition) -> bytes:
-    return one.wire_name
-
-
 def _top(version: int, error_code: int, session_id: int) -> bytes:
     if version >= FIRST_FLEXIBLE:
         return b"\0" + _TOP_7.pack(_NO_THROTTLE, error_code, session_id)
@@ -106,22 +117,38 @@ def _array(count: int, is_flexible: bool) -> bytes:
     return uvarint(count + 1) if is_flexible else _I32.pack(count)
 
 
-def _partition_head(version: int, one: AnsweredPartition, isolation: int) -> bytes:
-    """Everything in front of the records, their size included."""
-    _, index, (_, watermark, stable, start, records), code, _ = one
-    size = 0 if records is None else records.length
-    aborted = _EMPTY if isolation == READ_COMMITTED or code else _NULL
+# Everything of a partition in front of its records, their size included: index, error, result, aborted, size.
+_PartitionPacker = Callable[[int, int, FetchResult, int, int], bytes]
+
+
+def _partition_packer(version: int) -> _PartitionPacker:
     if version >= FIRST_FLEXIBLE:
-        head = _PARTITION_12.pack(index, code, watermark, stable, start, aborted + 1, _NO_PREFERRED)
-        return head + uvarint(size + 1)
+        return _pack_partition_12
     if version >= _FIRST_WITH_PREFERRED:
-        return _PARTITION_11.pack(index, code, watermark, stable, start, aborted, _NO_PREFERRED, size)
-    if version >= _FIRST_WITH_LOG_START:
-        return _PARTITION_5.pack(index, code, watermark, stable, start, aborted, size)
+        return _pack_partition_11
+    return _pack_partition_5 if version >= _FIRST_WITH_LOG_START else _pack_partition_4
+
+
+def _pack_partition_12(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
+    _, watermark, stable, start, _ = result
+    head = _PARTITION_12.pack(index, code, watermark, stable, start, aborted + 1, _NO_PREFERRED)
+    return head + uvarint(size + 1)
+
+
+def _pack_partition_11(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
+    _, watermark, stable, start, _ = result
+    return _PARTITION_11.pack(index, code, watermark, stable, start, aborted, _NO_PREFERRED, size)
+
+
+def _pack_partition_5(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
+    _, watermark, stable, start, _ = result
+    return _PARTITION_5.pack(index, code, watermark, stable, start, aborted, size)
+
+
+def _pack_partition_4(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
+    _, watermark, stable, _, _ = result
     return _PARTITION_4.pack(index, code, watermark, stable, aborted, size)
 
 
-def _partition_tags(version: int, one: AnsweredPartition) -> bytes:
-    if one.leader is None or version < FIRST_WITH_HINTS:
-        return b"\0"
-    return current_leader_field(_LEADER_TAG, one.leader)
+def _hint(version: int, leader: LeaderHint, tags: bytes) -> bytes:
+    return current_leader_field(_LEADER_TAG, leader) if version >= FIRST_WITH_HINTS else tags

@@ -26,7 +26,7 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from mainstem.core.fetch_request import FetchEntry
 from mainstem.core.image import TopicImage
@@ -123,12 +123,7 @@ def next_epoch(epoch: int) -> int:
     return 1 if epoch == _LARGEST_INT32 else epoch + 1
 
 
-class Told(NamedTuple):
-    """A partition that goes into the answer."""
-
-    wire_name: bytes
-    entry: FetchEntry
-    result: FetchResult
+Told = tuple[bytes, FetchEntry, FetchResult]  # a partition of the answer, under the name of its topic
 
 
 class FetchPlan(Protocol):
@@ -150,7 +145,7 @@ class SessionlessPlan:
         self._wire_names = envelope.wire_names
 
     def settle(self, results: Sequence[FetchResult]) -> tuple[int, list[Told]]:
-        return NO_SESSION, list(map(Told, self._wire_names, self.entries, results))
+        return NO_SESSION, list(zip(self._wire_names, self.entries, results, strict=True))
 
 
 class NewSessionPlan:
@@ -165,7 +160,7 @@ class NewSessionPlan:
         self._naming = naming
 
     def settle(self, results: Sequence[FetchResult]) -> tuple[int, list[Told]]:
-        told = list(map(Told, self._wire_names, self.entries, results))
+        told = list(zip(self._wire_names, self.entries, results, strict=True))
         session = self._sessions.open(self._naming, told)
         return NO_SESSION if session is None else session.session_id, told
 
@@ -188,7 +183,7 @@ class SessionPlan:
         news: list[Told] = []
         for name, entry, result in zip(self._names, self.entries, results, strict=True):
             if session.partitions[name].told(result):
-                news.append(Told(name.wire_name, entry, result))
+                news.append((name[0], entry, result))
                 if result.records is not None:
                     session.put_last(name)
         return session.session_id, news

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
+from mainstem.core.broker import ProduceEntry
 from mainstem.core.partition import ProduceResult
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
@@ -31,7 +32,9 @@ from mainstem.heads.kafka.produce_envelope import (
     read_classic,
     read_flexible,
 )
+from mainstem.heads.kafka.produce_routes import FIRST_ROUTED, ProduceRoute
 from mainstem.model.batch import Buffer
+from mainstem.model.ids import TopicPartition
 
 KEY: Final = 0
 MIN_VERSION: Final = 0  # advertised, or librdkafka compresses nothing; refused below version 3
@@ -44,36 +47,72 @@ _ACKS_ALL: Final = -1
 
 
 class ProduceExchange(Exchange):
-    __slots__ = ("_envelope",)
+    __slots__ = ("_envelope", "_route")
 
     _envelope: ProduceEnvelope
+    _route: ProduceRoute
 
     def serve(self, data: Buffer, position: int, end: int) -> None:
-        head = self.session.head
-        version = self.version
-        if version >= FIRST_FLEXIBLE:
-            topics_by_id = head.broker.image.topics_by_id
-            envelope = read_flexible(data, position, end, version, head.topic_names, topics_by_id)
-        else:
-            envelope = read_classic(data, position, end, version, head.topic_names)
-        self._envelope = envelope
+        session = self.session
+        head = session.head
         head.meters.produced_bytes += end - position
-        if envelope.acks not in (_ACKS_LEADER, _ACKS_ALL, _ACKS_NONE):
-            self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is -1, 0 or 1, not {envelope.acks}")
-        elif version < FIRST_SERVED:
-            self._refuse_all(
-                ErrorCode.UNSUPPORTED_VERSION, "the record formats before Kafka 0.11 have no place here"
-            )
+        matched = head.produce_routes.match(data, position, end, self.version, session.produce_key_bytes)
+        if matched is None:
+            self._serve_unrouted(data, position, end)
+            return
+        route, batches = matched
+        if self.version >= FIRST_WITH_TOPIC_IDS and route.topic_id not in head.broker.image.topics_by_id:
+            self._serve_unrouted(data, position, end)  # the topic was deleted since
+            return
+        self._route = route
+        topic, partition, _ = route.entry
+        head.broker.produce(
+            (ProduceEntry(topic, partition, batches),),
+            acks=route.acks,
+            timeout_ms=route.timeout_ms,
+            done=self._on_routed_written,
+        )
+
+    def _serve_unrouted(self, data: Buffer, position: int, end: int) -> None:
+        broker = self.session.head.broker
+        envelope = self._envelope = self._read(data, position, end)
+        acks = envelope.acks
+        if acks not in (_ACKS_LEADER, _ACKS_ALL, _ACKS_NONE):
+            self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is -1, 0 or 1, not {acks}")
+        elif self.version < FIRST_SERVED:
+            self._refuse_all(ErrorCode.UNSUPPORTED_VERSION, "record formats before Kafka 0.11 are not served")
         elif envelope.transactional_id is not None:
             self._refuse_all(
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions yet"
             )
         else:
-            head.broker.produce(
-                envelope.entries, acks=envelope.acks, timeout_ms=envelope.timeout_ms, done=self._on_written
-            )
+            if len(envelope.entries) == 1 and self.version >= FIRST_ROUTED:
+                self._learn_route(data, position, end)
+            broker.produce(envelope.entries, acks=acks, timeout_ms=envelope.timeout_ms, done=self._on_written)
+
+    def _read(self, data: Buffer, position: int, end: int) -> ProduceEnvelope:
+        head = self.session.head
+        if self.version >= FIRST_FLEXIBLE:
+            topics_by_id = head.broker.image.topics_by_id
+            return read_flexible(data, position, end, self.version, head.topic_names, topics_by_id)
+        return read_classic(data, position, end, self.version, head.topic_names)
+
+    def _learn_route(self, data: Buffer, position: int, end: int) -> None:
+        session = self.session
+        topic, partition, _ = self._envelope.entries[0]
+        if session.head.broker.leads(TopicPartition(topic, partition)):
+            routes = session.head.produce_routes
+            session.produce_key_bytes = routes.learn(data, position, end, self.version, self._envelope)
 
     # ---
+
+    def _on_routed_written(self, results: Sequence[ProduceResult]) -> None:
+        result = results[0]
+        if result[3] is None and self._route.acks != _ACKS_NONE:
+            self.answer((self._route.pack_answer(self.correlation_id, result),))
+            return
+        self._envelope = self._route.envelope()
+        self._on_written(results)
 
     def _on_written(self, results: Sequence[ProduceResult]) -> None:
         try:

@@ -38,6 +38,7 @@ from mainstem.wire.primitives import MAX_STRING_BYTES, read_uvarint, skip_tagged
 FIRST_SERVED: Final = 3
 FIRST_FLEXIBLE: Final = 9
 FIRST_WITH_TOPIC_IDS: Final = 13
+FIRST_WITH_LOG_START: Final = 5
 FIRST_WITH_MESSAGES: Final = 8
 FIRST_WITH_HINTS: Final = 10
 
@@ -195,7 +196,6 @@ _BASE = struct.Struct(">ihq")  # index, error, base offset
 _BASE_TIME = struct.Struct(">ihqq")  # and append time
 _BASE_TIME_START = struct.Struct(">ihqqq")  # and log start
 _FIRST_WITH_TIME: Final = 2
-_FIRST_WITH_LOG_START: Final = 5
 _NO_THROTTLE: Final = b"\0\0\0\0"
 _NO_ERRORS_CLASSIC: Final = b"\0\0\0\0\xff\xff"  # no record errors, no message
 _NO_ERRORS_FLEXIBLE: Final = b"\1\0\0"  # and no tagged field
@@ -241,7 +241,7 @@ def _pack_partitions(
         if type(result) is Refusal:
             parts.append(_refused(version, index, result))
             continue
-        if version >= _FIRST_WITH_LOG_START:
+        if version >= FIRST_WITH_LOG_START:
             parts.append(_BASE_TIME_START.pack(index, 0, result[0], result[1], result[2]))
         else:
             parts.append(_BASE_TIME.pack(index, 0, result[0], result[1]))
@@ -250,7 +250,7 @@ def _pack_partitions(
 
 def _refused(version: int, index: int, refusal: Refusal) -> bytes:
     start = refusal.log_start_offset
-    if version >= _FIRST_WITH_LOG_START:
+    if version >= FIRST_WITH_LOG_START:
         fixed = _BASE_TIME_START.pack(index, refusal.code, -1, -1, start)
     elif version >= _FIRST_WITH_TIME:
         fixed = _BASE_TIME.pack(index, refusal.code, -1, -1)
