@@ -28,8 +28,10 @@ def parse_address(text: str) -> Address:
         port_text = rest[1:]
     elif stripped.count(":") == 1:
         host, _, port_text = stripped.partition(":")
+        if not port_text:
+            raise InvalidAddress(text)
     port = _port(text, port_text) if port_text else DEFAULT_PORT
-    if not host or any(character.isspace() or character == "/" for character in host):
+    if not host or any(character.isspace() or character in "/," for character in host):
         raise InvalidAddress(text)
     return Address(host, port)
 
