@@ -236,9 +236,11 @@ def test_records_deleted_before_they_were_read_are_told_as_a_gap() -> None:
 def test_a_position_beyond_the_end_is_an_error() -> None:
     with FakeCluster() as fake:
         fill(fake, 10)
-        with reader_of(fake, {PLACE: 50}, ends={PLACE: 60}) as reader:
-            with pytest.raises(Refused, match=r"offset 50 is outside 0\.\.10"):
-                read_all(reader)
+        with (
+            reader_of(fake, {PLACE: 50}, ends={PLACE: 60}) as reader,
+            pytest.raises(Refused, match=r"offset 50 is outside 0\.\.10"),
+        ):
+            read_all(reader)
 
 
 def test_throttling_is_heeded() -> None:
