@@ -33,7 +33,7 @@ from mainstem.heads.kafka.topic_names import TopicNames
 from mainstem.model.batch import Buffer
 from mainstem.model.ids import TopicId
 from mainstem.wire.errors import InvalidMessage, TruncatedMessage
-from mainstem.wire.primitives import MAX_STRING_BYTES, read_uvarint, skip_tagged_fields, uvarint
+from mainstem.wire.primitives import read_uvarint, skip_tagged_fields, uvarint
 
 FIRST_SERVED: Final = 3
 FIRST_FLEXIBLE: Final = 9
@@ -200,6 +200,7 @@ _NO_THROTTLE: Final = b"\0\0\0\0"
 _NO_ERRORS_CLASSIC: Final = b"\0\0\0\0\xff\xff"  # no record errors, no message
 _NO_ERRORS_FLEXIBLE: Final = b"\1\0\0"  # and no tagged field
 _LEADER_TAG: Final = 0
+_LONGEST_MESSAGE: Final = 2_000  # characters: for people to read
 
 
 def pack_response(
@@ -271,12 +272,12 @@ def _refused(version: int, index: int, refusal: Refusal) -> bytes:
 def _classic_string(text: str | None) -> bytes:
     if text is None:
         return b"\xff\xff"
-    data = text.encode()[:MAX_STRING_BYTES]
+    data = text[:_LONGEST_MESSAGE].encode()
     return _I16.pack(len(data)) + data
 
 
 def _compact_string(text: str | None) -> bytes:
     if text is None:
         return b"\0"
-    data = text.encode()[:MAX_STRING_BYTES]
+    data = text[:_LONGEST_MESSAGE].encode()
     return uvarint(len(data) + 1) + data
