@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from bench.clients import raw_producer
 from bench.load import run_load
+from bench.memory import touch
 from bench.sides import Broker
 from mainstem.client.addresses import parse_addresses
 from mainstem.client.cluster import ClusterClient, TopicView
@@ -20,6 +21,7 @@ from mainstem.model.ids import TopicPartition
 
 FILL_BATCH_BYTES = 64 * 1024
 FILL_SECONDS = 0.5
+FEW_BYTES = 250_000_000
 SERVED_TIMEOUT_S = 120.0
 DELETED_TIMEOUT_S = 20.0
 
@@ -81,12 +83,11 @@ def _is_served(view: object, partition_count: int) -> bool:
 
 
 @contextlib.contextmanager
-def passing_topic(
-    broker: Broker, partition_count: int, config: Mapping[str, str] | None = None
-) -> Iterator[Topic]:
+def passing_topic(broker: Broker, partition_count: int, *, bytes_to_come: int = FEW_BYTES) -> Iterator[Topic]:
     """For one measurement: deleted afterwards, and so are its files before the next one begins."""
-    topic = make_topic(broker, partition_count, config)
+    topic = make_topic(broker, partition_count)
     try:
+        touch(bytes_to_come)
         yield topic
     finally:
         drop(broker, [topic.name])

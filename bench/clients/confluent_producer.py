@@ -20,6 +20,7 @@ class ConfluentProducerJob(Job, kw_only=True):
     acks: str = "all"
     compression: str = "none"
     one_at_a_time: bool = False
+    most_messages: int = 1 << 62  # ends before its time when so many are sent
 
 
 class ConfluentProducer:
@@ -59,8 +60,8 @@ class ConfluentProducer:
             self._job.topic,
             self._value,
         )
-        sent = 0
-        while time.monotonic() < deadline:
+        sent, most = 0, self._job.most_messages
+        while sent < most and time.monotonic() < deadline:
             for _ in range(POLL_EVERY):
                 try:
                     produce(topic, value)

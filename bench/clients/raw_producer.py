@@ -20,6 +20,7 @@ class RawProducerJob(Job, kw_only=True):
     batch_bytes: int  # 0: batches of one record
     seconds: float
     least_requests: int = 0  # goes on after its time until so many are sent
+    most_bytes: int = 1 << 62  # ends before its time when so many are sent
     depth: int = 4
     acks: int = -1
 
@@ -30,6 +31,7 @@ class RawProducer:
         self._count = frames.records_per_batch(job.record_bytes, job.batch_bytes) if job.batch_bytes else 1
         batch = frames.ready_batch(job.record_bytes, self._count)
         self._requests = [frames.produce_request(targets, batch, job.acks) for targets in job.requests]
+        self._most_requests = job.most_bytes // max(map(len, self._requests))
         self._socket = socket.create_connection(job.address)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -53,7 +55,8 @@ class RawProducer:
     def _ahead(self, deadline: float) -> int:
         """Requests with equally many partitions get answers of equal size: counting bytes counts answers."""
         requests, send, receive = self._requests, self._socket.sendall, self._socket.recv_into
-        kinds, least, buffer = len(requests), self._job.least_requests, bytearray(1 << 16)
+        least, most = self._job.least_requests, self._most_requests
+        kinds, buffer = len(requests), bytearray(1 << 16)
         sent = 0
         while sent < self._job.depth:
             send(requests[sent % kinds])
@@ -61,7 +64,7 @@ class RawProducer:
         size = self._first_answer()
         received = size
         while True:
-            if sent < least or time.monotonic() < deadline:
+            if sent < least or (sent < most and time.monotonic() < deadline):
                 while sent * size - received < self._job.depth * size:
                     send(requests[sent % kinds])
                     sent += 1

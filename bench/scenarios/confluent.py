@@ -21,7 +21,7 @@ from bench.scenario import (
     ratio_at_most,
     throughput,
 )
-from bench.scenarios.raw import NAMES, with_answer_times
+from bench.scenarios.raw import MOST_BYTES, NAMES, with_answer_times
 from bench.sides import Contestant
 from bench.stored_topics import PARTITIONS, StoredTopics
 from bench.topics import passing_topic, prove
@@ -41,12 +41,16 @@ class Produce(Scenario):
         return f"confluent-kafka produce(), {self.record_bytes} B, acks=all"
 
     def measure(self, contestant: Contestant, pace: Pace) -> Sample:
-        with contestant.turn() as broker, passing_topic(broker, PARTITIONS) as topic:
+        with (
+            contestant.turn() as broker,
+            passing_topic(broker, PARTITIONS, bytes_to_come=MOST_BYTES) as topic,
+        ):
             job = confluent_producer.ConfluentProducerJob(
                 bootstrap=broker.bootstrap,
                 topic=topic.name,
                 record_bytes=self.record_bytes,
                 seconds=pace.seconds,
+                most_messages=MOST_BYTES // self.record_bytes,
             )
             outcome = run_load(broker.pid, [(confluent_producer, job)])
             prove(broker, [topic], outcome.messages)

@@ -17,6 +17,7 @@ from bench.topics import passing_topic, prove
 # Some four seconds of a warm JVM.
 MESSAGES = {100: 3_000_000, 1024: 800_000}
 QUICK_SHARE = 5
+MANY_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,10 @@ class Produce(Scenario):
 
     def measure(self, contestant: Contestant, pace: Pace) -> Sample:
         messages = MESSAGES[self.record_bytes] // (QUICK_SHARE if pace.is_quick else 1)
-        with contestant.turn() as broker, passing_topic(broker, PARTITIONS) as topic:
+        with (
+            contestant.turn() as broker,
+            passing_topic(broker, PARTITIONS, bytes_to_come=MANY_BYTES) as topic,
+        ):
             run = java_load.produce(
                 broker.pid,
                 broker.bootstrap,

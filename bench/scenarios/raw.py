@@ -24,6 +24,8 @@ from bench.stored_topics import PARTITIONS, StoredTopics
 from bench.topics import FILL_BATCH_BYTES, passing_topic, prove
 
 BATCH_BYTES = 64 * 1024
+# A round ends before the kernel begins to write dirty pages back and to slow down who makes more of them.
+MOST_BYTES = 1_600_000_000
 FETCH_BYTES = 1024 * 1024
 NAMES = {100: "100b", 1024: "1kb"}
 
@@ -46,13 +48,17 @@ class ProduceRaw(Scenario):
     figures = load_figures(in_megabytes=True, goal=ratio_at_least(1.0))
 
     def measure(self, contestant: Contestant, pace: Pace) -> Sample:
-        with contestant.turn() as broker, passing_topic(broker, PARTITIONS) as topic:
+        with (
+            contestant.turn() as broker,
+            passing_topic(broker, PARTITIONS, bytes_to_come=2 * MOST_BYTES) as topic,
+        ):
             job = raw_producer.RawProducerJob(
                 bootstrap=broker.bootstrap,
                 requests=[{topic.name: topic.partitions}],
                 record_bytes=self.record_bytes,
                 batch_bytes=BATCH_BYTES,
                 seconds=pace.seconds,
+                most_bytes=MOST_BYTES // self.connections,
             )
             outcome = run_load(broker.pid, [(raw_producer, job)] * self.connections)
             prove(broker, [topic], outcome.messages)
