@@ -87,19 +87,23 @@ def _check_partition(folder: PartitionFolder, report: CheckReport, is_deep: bool
         if index.base_offset not in names:
             report.damage.append(damage_of(index.path, index.kind, "there is no segment of this name"))
     first_offset = 0
+    is_whole = True
     for number, segment in enumerate(segments):
         own = [index for index in indexes if index.base_offset == segment.base_offset]
         context = SegmentContext(first_offset, number == len(segments) - 1, epochs, epochs_path, is_deep)
         checked = SegmentCheck(segment, own, context).run(on_bytes)
-        first_offset = checked.next_offset
+        is_whole = is_whole and checked.is_whole
+        first_offset = checked.next_offset if checked.is_whole else first_offset
         report.segment_count += 1
         report.batch_count += checked.batch_count
         report.record_count += checked.record_count
         report.size_bytes += checked.size_bytes
         report.reserved_bytes += checked.reserved_bytes
         report.damage += checked.damage
+        if any(damage.kind is FileKind.EPOCHS for damage in checked.damage):
+            epochs = LeaderEpochs()  # once is enough
     place = parse_folder_name(os.path.basename(os.path.abspath(folder.path)))
-    if place is not None and segments:
+    if place is not None and segments and is_whole:
         report.end_offsets[place] = first_offset
 
 

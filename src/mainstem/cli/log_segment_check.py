@@ -13,7 +13,7 @@ from mainstem.log.batch_reader import read_batches
 from mainstem.log.errors import LogCorrupt
 from mainstem.log.leader_epochs import LeaderEpochs
 from mainstem.log.offset_index import MAX_RELATIVE_OFFSET
-from mainstem.model.batch import CRC_START, MAGIC, BatchHeader
+from mainstem.model.batch import CRC_START, HEADER_BYTES, MAGIC, BatchHeader
 from mainstem.model.crc import crc32c
 from mainstem.model.errors import MalformedRecords, UnknownCodec
 from mainstem.model.records import decode_records
@@ -34,6 +34,10 @@ class SegmentReport:
     size_bytes: int = 0
     reserved_bytes: int = 0  # zeros behind the last batch of the active segment
     damage: list[Damage] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        return not any(damage.kind is FileKind.SEGMENT for damage in self.damage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,8 @@ class SegmentCheck:
             end = position + len(batch)
             on_bytes(len(batch))
         on_bytes(size - end)
-        is_whole = not any(damage.kind is FileKind.SEGMENT for damage in report.damage)
         for check in checks:
-            check.finish(end, is_log_whole=is_whole)
+            check.finish(end, is_log_whole=report.is_whole)
             if check.damage is not None:
                 report.damage.append(check.damage)
         if self._epoch_damage is not None:
@@ -157,7 +160,7 @@ class SegmentCheck:
 
     def _is_reserved(self, file: File, position: int, size: int) -> bool:
         """Whether only zeros follow, as where room was reserved for the active segment."""
-        if not self._context.is_last:
+        if not self._context.is_last or size - position < HEADER_BYTES:
             return False
         for at in range(position, size, CHUNK_BYTES):
             if any(file.read(min(CHUNK_BYTES, size - at), at)):
