@@ -25,6 +25,7 @@ from mainstem.heads.kafka.leader_hints import HINTED, hinted_addresses, leader_h
 from mainstem.model.batch import Buffer
 from mainstem.model.ids import ZERO_TOPIC_ID
 
+REMARKS: Final = "A reader with read_committed sees what any reader sees: there are no transactions yet."
 KEY: Final = 1
 MIN_VERSION: Final = 4
 MAX_VERSION: Final = 18

@@ -38,3 +38,4 @@ class Handler(NamedTuple):
     handle: Callable[[RequestContext, Any], Coroutine[Any, Any, Message]]
     refuse: Callable[[Any, ErrorCode, str], Message] | None = None  # request, code, message -> response
     is_long_poll: bool = False  # waits for what may not come: a server that stops need not wait for it
+    remarks: str = ""  # what differs from Kafka, and why: for docs/kafka-compatibility.md

@@ -36,6 +36,10 @@ from mainstem.heads.kafka.produce_routes import FIRST_ROUTED, ProduceRoute
 from mainstem.model.batch import Buffer
 from mainstem.model.ids import TopicPartition
 
+REMARKS: Final = (
+    "Versions 0 to 2 are advertised and refused, as by Kafka: old clients would compress nothing otherwise. "
+    "Transactional producers are refused: there are no transactions yet."
+)
 KEY: Final = 0
 MIN_VERSION: Final = 0  # advertised, or librdkafka compresses nothing; refused below version 3
 MAX_VERSION: Final = 13

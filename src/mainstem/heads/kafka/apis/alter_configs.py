@@ -56,4 +56,11 @@ def refuse(request: AlterConfigsRequest, code: ErrorCode, message: str) -> Alter
     )
 
 
-HANDLER: Final = Handler(key=33, min_version=0, max_version=2, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=33,
+    min_version=0,
+    max_version=2,
+    handle=handle,
+    refuse=refuse,
+    remarks="As DescribeConfigs. An option that the broker does not have is refused and not kept.",
+)

@@ -74,4 +74,10 @@ def _answer(index: int, error: MainstemError | None) -> ReassignablePartitionRes
     )
 
 
-HANDLER: Final = Handler(key=45, min_version=0, max_version=1, handle=handle)
+HANDLER: Final = Handler(
+    key=45,
+    min_version=0,
+    max_version=1,
+    handle=handle,
+    remarks="Replicas cannot be moved yet: only those that a partition has are accepted.",
+)

@@ -18,6 +18,7 @@ from mainstem.wire.kafka.codec import decode
 from mainstem.wire.kafka.frames import encode_response
 from mainstem.wire.kafka.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 
+REMARKS: Final = "There are no features yet whose versions could be told."
 KEY: Final = 18
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 4

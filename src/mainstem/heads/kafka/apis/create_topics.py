@@ -114,4 +114,11 @@ def refuse(request: CreateTopicsRequest, code: ErrorCode, message: str) -> Creat
     return CreateTopicsResponse(topics=[_refused(topic.name, code, message) for topic in request.topics])
 
 
-HANDLER: Final = Handler(key=19, min_version=2, max_version=7, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=19,
+    min_version=2,
+    max_version=7,
+    handle=handle,
+    refuse=refuse,
+    remarks="An answer to `validate_only` tells no topic id, because that topic will never be.",
+)

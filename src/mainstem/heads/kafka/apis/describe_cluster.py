@@ -45,4 +45,13 @@ async def handle(context: RequestContext, request: DescribeClusterRequest) -> De
     )
 
 
-HANDLER: Final = Handler(key=60, min_version=0, max_version=2, handle=handle)
+HANDLER: Final = Handler(
+    key=60,
+    min_version=0,
+    max_version=2,
+    handle=handle,
+    remarks=(
+        "There are no listeners of controllers to describe. Brokers that are away are left out, "
+        "`include_fenced_brokers` or not."
+    ),
+)

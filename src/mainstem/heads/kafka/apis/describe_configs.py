@@ -108,4 +108,15 @@ def refuse(request: DescribeConfigsRequest, code: ErrorCode, message: str) -> De
     )
 
 
-HANDLER: Final = Handler(key=32, min_version=1, max_version=4, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=32,
+    min_version=1,
+    max_version=4,
+    handle=handle,
+    refuse=refuse,
+    remarks=(
+        "Broker loggers and client metrics are refused with INVALID_REQUEST, and groups have no "
+        "options: this broker has no such thing. It shows the options that it has, and none that "
+        "would do nothing."
+    ),
+)

@@ -85,4 +85,11 @@ def refuse(request: DescribeGroupsRequest, code: ErrorCode, message: str) -> Des
     )
 
 
-HANDLER: Final = Handler(key=15, min_version=0, max_version=6, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=15,
+    min_version=0,
+    max_version=6,
+    handle=handle,
+    refuse=refuse,
+    remarks="There are no access rules yet: everybody may carry out every operation.",
+)

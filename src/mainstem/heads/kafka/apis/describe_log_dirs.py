@@ -56,4 +56,13 @@ def refuse(request: DescribeLogDirsRequest, code: ErrorCode, message: str) -> De
     return DescribeLogDirsResponse(error_code=code, results=[DescribeLogDirsResult(error_code=code)])
 
 
-HANDLER: Final = Handler(key=35, min_version=1, max_version=5, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=35,
+    min_version=1,
+    max_version=5,
+    handle=handle,
+    refuse=refuse,
+    remarks=(
+        "A replica stays in its directory, so there are no future ones, and a directory is never cordoned."
+    ),
+)

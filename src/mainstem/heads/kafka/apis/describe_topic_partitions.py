@@ -121,4 +121,11 @@ def refuse(
     )
 
 
-HANDLER: Final = Handler(key=75, min_version=0, max_version=0, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=75,
+    min_version=0,
+    max_version=0,
+    handle=handle,
+    refuse=refuse,
+    remarks="There are no eligible leader replicas beside the in-sync ones: both lists are empty.",
+)

@@ -97,4 +97,11 @@ def refuse(request: FindCoordinatorRequest, code: ErrorCode, message: str) -> Fi
     return FindCoordinatorResponse(error_code=code, error_message=message, node_id=_NOBODY, port=_NOBODY)
 
 
-HANDLER: Final = Handler(key=10, min_version=0, max_version=6, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=10,
+    min_version=0,
+    max_version=6,
+    handle=handle,
+    refuse=refuse,
+    remarks="Groups have coordinators. Transactions and share groups, which are not here yet, have none.",
+)

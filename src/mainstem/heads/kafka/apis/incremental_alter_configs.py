@@ -65,4 +65,11 @@ def refuse(
     )
 
 
-HANDLER: Final = Handler(key=44, min_version=0, max_version=1, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=44,
+    min_version=0,
+    max_version=1,
+    handle=handle,
+    refuse=refuse,
+    remarks="As DescribeConfigs. An option that the broker does not have is refused and not kept.",
+)

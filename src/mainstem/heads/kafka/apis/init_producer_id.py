@@ -33,4 +33,11 @@ def refuse(request: InitProducerIdRequest, code: ErrorCode, message: str) -> Ini
     return _refused(code)
 
 
-HANDLER: Final = Handler(key=22, min_version=0, max_version=5, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=22,
+    min_version=0,
+    max_version=5,
+    handle=handle,
+    refuse=refuse,
+    remarks="For idempotent producers; transactional ones are refused: there are no transactions yet.",
+)

@@ -83,4 +83,13 @@ def _no_protocol(version: int) -> str | None:
     return None if version >= FIRST_WITH_NULLABLE_PROTOCOL else ""
 
 
-HANDLER: Final = Handler(key=11, min_version=0, max_version=9, handle=handle, is_long_poll=True)
+HANDLER: Final = Handler(
+    key=11,
+    min_version=0,
+    max_version=9,
+    handle=handle,
+    is_long_poll=True,
+    remarks=(
+        "A group has 10,000 member ids at most that were given out and not used yet; Kafka has no such bound."
+    ),
+)

@@ -44,4 +44,10 @@ def _names(image: ClusterImage, resource_type: int) -> list[str]:
     return []  # there are no client metrics, and no loggers whose level could be set
 
 
-HANDLER: Final = Handler(key=74, min_version=0, max_version=1, handle=handle)
+HANDLER: Final = Handler(
+    key=74,
+    min_version=0,
+    max_version=1,
+    handle=handle,
+    remarks="There are no broker loggers and no client metrics to list.",
+)

@@ -24,4 +24,10 @@ async def handle(context: RequestContext, request: ListGroupsRequest) -> ListGro
     )
 
 
-HANDLER: Final = Handler(key=16, min_version=0, max_version=5, handle=handle)
+HANDLER: Final = Handler(
+    key=16,
+    min_version=0,
+    max_version=5,
+    handle=handle,
+    remarks="All groups are of the type classic.",
+)

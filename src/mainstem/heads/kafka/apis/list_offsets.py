@@ -160,4 +160,11 @@ def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOf
     )
 
 
-HANDLER: Final = Handler(key=2, min_version=1, max_version=11, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=2,
+    min_version=1,
+    max_version=11,
+    handle=handle,
+    refuse=refuse,
+    remarks="All data are local: the questions about tiered storage are answered so.",
+)

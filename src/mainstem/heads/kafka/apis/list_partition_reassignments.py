@@ -52,4 +52,10 @@ def _existing(image: ClusterImage, named: Iterable[ListPartitionReassignmentsTop
     ]
 
 
-HANDLER: Final = Handler(key=46, min_version=0, max_version=0, handle=handle)
+HANDLER: Final = Handler(
+    key=46,
+    min_version=0,
+    max_version=0,
+    handle=handle,
+    remarks="Never lists one, because replicas cannot be moved yet.",
+)

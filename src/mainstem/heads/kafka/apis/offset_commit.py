@@ -123,4 +123,11 @@ def refuse(request: OffsetCommitRequest, code: ErrorCode, message: str) -> Offse
     )
 
 
-HANDLER: Final = Handler(key=8, min_version=2, max_version=10, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=8,
+    min_version=2,
+    max_version=10,
+    handle=handle,
+    refuse=refuse,
+    remarks=("One request commits 20,000 offsets at most; Kafka takes what fits into one batch of its log."),
+)

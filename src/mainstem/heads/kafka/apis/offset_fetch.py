@@ -176,4 +176,11 @@ def _refused(topic: OffsetFetchRequestTopic, code: ErrorCode) -> OffsetFetchResp
     return OffsetFetchResponseTopic(name=topic.name, partitions=partitions)
 
 
-HANDLER: Final = Handler(key=9, min_version=1, max_version=10, handle=handle, refuse=refuse)
+HANDLER: Final = Handler(
+    key=9,
+    min_version=1,
+    max_version=10,
+    handle=handle,
+    refuse=refuse,
+    remarks="`require_stable` changes nothing: without transactions no offset is ever unstable.",
+)
