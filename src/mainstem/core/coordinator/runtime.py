@@ -197,7 +197,8 @@ class ShardRuntime(Generic[R]):
         self.state = ShardState.ACTIVE
         self._shard.on_loaded()
         took_ms = self._clock.monotonic_ms() - started_ms
-        _log.info("%s: loaded %d records in %.0f ms", self.name, count, took_ms)
+        level = logging.INFO if count else logging.DEBUG
+        _log.log(level, "%s: loaded %d records in %.0f ms", self.name, count, took_ms)
 
     def _fail(self, error: Exception) -> None:
         """Memory and log may differ: everything is dropped and loaded again after a while."""
