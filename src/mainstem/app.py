@@ -137,10 +137,9 @@ class BrokerApplication:
     def _hold_data_directory(self) -> None:
         config = self.config.started_with
         directory = os.path.abspath(config.data_dir)
-        cure = "give the broker a directory of its own that it may write to (--data-dir)"
+        _make_folder(directory, "data", "--data-dir")
+        _make_folder(os.path.dirname(os.path.abspath(config.metadata_file)), "metadata", "--metadata-path")
         try:
-            os.makedirs(directory, exist_ok=True)
-            os.makedirs(os.path.dirname(os.path.abspath(config.metadata_file)), exist_ok=True)
             lock = self._disk.lock(f"{directory}/.lock")
         except BlockingIOError as error:
             raise StartFailed(
@@ -148,9 +147,7 @@ class BrokerApplication:
                 "stop that broker, or give this one another directory (--data-dir)",
             ) from error
         except OSError as error:
-            raise StartFailed(
-                f"the data directory {directory} cannot be used: {error.strerror}", cure
-            ) from error
+            raise _unusable(directory, "data", "--data-dir", error) from error
         self._steps.callback(lock.release)
 
     def _bind(self) -> list[socket.socket]:
@@ -324,6 +321,20 @@ class BrokerApplication:
         self._replicas.fail_directory(path, reason)
         if not self._directories.has_online and not self.failure.done():
             self.failure.set_result(f"every log directory is offline, the last one was {path}: {reason}")
+
+
+def _make_folder(path: str, kind: str, flag: str) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise _unusable(path, kind, flag, error) from error
+
+
+def _unusable(path: str, kind: str, flag: str, error: OSError) -> StartFailed:
+    return StartFailed(
+        f"the {kind} directory {path} cannot be used: {error.strerror}",
+        f"name one that the broker may write to ({flag})",
+    )
 
 
 def _absolute(paths: Sequence[str]) -> list[str]:

@@ -44,14 +44,11 @@ def reports_errors() -> Iterator[None]:
 
 
 def report(error: MainstemError) -> None:
-    from mainstem.config.errors import ConfigError
-
-    if isinstance(error, ConfigError):
-        print(f"error: {error.statement}", file=sys.stderr)
-        if error.cure:
-            print(f"       {error.cure}", file=sys.stderr)
-    else:
-        print(f"error: {error}", file=sys.stderr)
+    """Errors that know a cure say what is wrong as their `statement`."""
+    print(f"error: {getattr(error, 'statement', error)}", file=sys.stderr)
+    cure = getattr(error, "cure", "")
+    if cure:
+        print(f"       {cure}", file=sys.stderr)
 
 
 def exit_code_of(error: MainstemError) -> ExitCode:

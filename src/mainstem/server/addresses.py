@@ -49,7 +49,7 @@ def bind(host: str, port: int, buffers: SocketBuffers = SYSTEM_BUFFERS) -> list[
     except OSError as error:
         for bound in sockets:
             bound.close()
-        raise _unavailable(f"{host or '*'}:{port}", error) from error
+        raise unavailable(f"{host or '*'}:{port}", error) from error
     return sockets
 
 
@@ -80,7 +80,8 @@ def _bind_one(family: socket.AddressFamily, address: _Address, buffers: SocketBu
     return bound
 
 
-def _unavailable(name: str, error: OSError) -> AddressUnavailable:
+def unavailable(name: str, error: OSError) -> AddressUnavailable:
+    """What the system's refusal of an address means, and what to do."""
     if isinstance(error, socket.gaierror):
         return AddressUnavailable(f"cannot listen on {name}: the host has no address", "check its spelling")
     if error.errno == errno.EADDRINUSE:

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mainstem.server.addresses import bind
+from mainstem.server.addresses import bind, unavailable
 from mainstem.server.buffers import RequestMemory
 from mainstem.server.connection import Connection, SessionFactory
 from mainstem.server.limits import ConnectionCount, ServerLimits
@@ -65,9 +65,13 @@ class Server:
     ) -> ListenerAddress:
         """Accepts connections on bound sockets, which belong to the server from then on."""
         for bound in sockets:
-            listener = await self.loop.create_server(
-                lambda: Connection(self, name, new_session), sock=bound, backlog=_BACKLOG, ssl=tls
-            )
+            try:
+                listener = await self.loop.create_server(
+                    lambda: Connection(self, name, new_session), sock=bound, backlog=_BACKLOG, ssl=tls
+                )
+            except OSError as error:  # somebody bound the same address and listened first
+                host, port, *_ = bound.getsockname()
+                raise unavailable(f"{host}:{port}", error) from error
             self._listeners.append(listener)
         self._start_timer()
         address = sockets[0].getsockname()
