@@ -67,6 +67,7 @@ DRAIN_S = 10.0  # for requests that have begun, at a stop
 _DRAIN_BEFORE_GROUPS_S = 0.5  # then members who wait for each other are sent away
 _OTHER_FILES = 512  # descriptors that are neither connections nor segments
 _JOURNAL_ALIGNMENT = 4096
+_ADMIN_BACKLOG = 128
 
 _log = logging.getLogger(__name__)
 
@@ -270,6 +271,8 @@ class BrokerApplication:
         self._steps.callback(self._lag.stop)
         self._steps.push_async_callback(self._stop_serving)
         await self._server.listen_on(KAFKA_LISTENER, sockets, self._head.new_session)
+        for waiting in self._admin_sockets:  # who asks at once waits for the libraries to be loaded
+            waiting.listen(_ADMIN_BACKLOG)
 
     async def _stop_serving(self) -> None:
         stopping = asyncio.ensure_future(self._server.stop(DRAIN_S))
