@@ -183,11 +183,12 @@ class RecordProducer:
         count = self._partition_counts.get(topic)
         if count is None:
             count = self._partition_counts[topic] = len(self._cluster.topic(topic).partitions)
+            self._sticky[topic] = StickyChoice()
         if chosen is None:
             if record.key is not None:
                 chosen = partition_for_key(record.key, count)
             else:
-                chosen = self._sticky.setdefault(topic, StickyChoice()).partition(count)
+                chosen = self._sticky[topic].partition(count)
         place = TopicPartition(topic, chosen)
         queue = self._queues.get(place)
         if queue is None:
