@@ -52,11 +52,15 @@ class ReceiveBuffers(Protocol):
 
     @property
     def is_overdrawn(self) -> bool:
-        """Twice the limit is held: not even a frame that has begun may grow."""
+        """Partial requests hold all that they may: none may grow any more."""
         ...
 
     def charge(self, count: int) -> None:
-        """Counts `count` bytes of requests as held; a negative count gives them back."""
+        """Counts `count` bytes of whole requests as held; a negative count gives them back."""
+        ...
+
+    def charge_partial(self, count: int) -> None:
+        """The same for what has come of requests that are not whole yet."""
         ...
 
     def take(self, size: int) -> bytearray:

@@ -5,9 +5,11 @@ what it must keep. A large frame is received straight into a buffer of its own, 
 and given back: released ones wait in free lists by size class, so that a steady stream of large requests
 touches no fresh memory.
 
-`held_bytes` counts the bytes of requests, whole or partial, that have come and are held; a fresh buffer
-costs nothing before it is filled. Above the limit no connection starts another request, until enough was
-given back; frames that have begun may go on, up to twice the limit.
+What has come of requests is counted as it comes, whole requests and partial ones apart; a fresh buffer costs
+nothing before it is filled. While whole requests hold more than the limit no connection starts another,
+until enough was given back: they are answered, so that is soon. Partial ones may hold as much again, and no
+more: beyond it a frame that grows closes its connection. So peers that begin requests and never end them
+can keep out other large requests at worst, and never stop the rest.
 """
 
 from __future__ import annotations
@@ -32,13 +34,15 @@ class RequestMemory:
         "held_bytes",
         "is_exhausted",
         "limit",
+        "partial_bytes",
         "shared",
     )
 
     def __init__(self, limit: int = 64 << 20, free_limit: int = 16 << 20) -> None:
         self.shared = memoryview(bytearray(SHARED_BYTES))
         self.limit = limit
-        self.held_bytes = 0
+        self.held_bytes = 0  # by whole requests
+        self.partial_bytes = 0
         self.is_exhausted = False  # held_bytes went above the limit and is not below 7/8 of it yet
         self._free: dict[int, list[bytearray]] = {}
         self._free_bytes = 0
@@ -47,7 +51,7 @@ class RequestMemory:
 
     @property
     def is_overdrawn(self) -> bool:
-        return self.held_bytes > 2 * self.limit
+        return self.partial_bytes > self.limit
 
     def charge(self, count: int) -> None:
         self.held_bytes += count
@@ -57,6 +61,9 @@ class RequestMemory:
         elif self.is_exhausted and self.held_bytes <= self.limit - self.limit // 8:
             self.is_exhausted = False
             self._wake()
+
+    def charge_partial(self, count: int) -> None:
+        self.partial_bytes += count
 
     def take(self, size: int) -> bytearray:
         capacity = size if size < _SMALLEST_POOLED else _size_class(size)

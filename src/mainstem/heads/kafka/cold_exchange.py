@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange, RequestContext
@@ -19,10 +19,13 @@ from mainstem.heads.kafka.handler import Handler
 from mainstem.heads.kafka.stepped import SteppedCoroutine
 from mainstem.model.batch import Buffer
 from mainstem.model.errors import MainstemError, PeerError
+from mainstem.wire.errors import InvalidMessage
 from mainstem.wire.kafka.apis import APIS, request_class, response_class
 from mainstem.wire.kafka.codec import decode
 from mainstem.wire.kafka.frames import encode_response
 from mainstem.wire.kafka.message import Message, version_range
+
+MAX_BYTES: Final = 8 << 20  # of a request: decoded, the smallest elements take fifty times their bytes
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,6 +47,8 @@ class ColdExchange(Exchange):
 
     def serve(self, data: Buffer, position: int, end: int) -> None:
         self._task: asyncio.Task[Message] | None = None
+        if end - position > MAX_BYTES:
+            raise InvalidMessage(f"{end - position} bytes; only Produce takes more than {MAX_BYTES}")
         self._request, _ = decode(request_class(self.api.key), self.version, bytes(data[position:end]))
         session = self.session
         context = RequestContext(

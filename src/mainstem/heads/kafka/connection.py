@@ -115,7 +115,7 @@ class KafkaSession:
             self._take(bytes(self._buffers.shared[:count]))
             return
         self._filled += count
-        self._buffers.charge(count)
+        self._buffers.charge_partial(count)
         if self._filled == self._frame_bytes:
             self._frame_filled(frame)
         elif self._filled == len(frame):
@@ -182,7 +182,7 @@ class KafkaSession:
         frame = self._buffers.take(min(frame_bytes, max(self._largest_bytes, len(data))))
         count = len(data) - position
         frame[:count] = data[position:]
-        self._buffers.charge(count)
+        self._buffers.charge_partial(count)
         self._frame = frame
         self._filled = count
         self._frame_bytes = frame_bytes
@@ -198,6 +198,7 @@ class KafkaSession:
             self._keep_partial(start, 0, _SIZE_BYTES + size)
             return
         self._frame = None
+        self._buffers.charge_partial(-self._filled)
         self._largest_bytes = max(self._largest_bytes, self._frame_bytes)
         self._is_taking = True
         try:
@@ -209,7 +210,7 @@ class KafkaSession:
 
     def _grow(self, frame: bytearray) -> None:
         if self._buffers.is_overdrawn:
-            self._close("the memory for requests is used up twice over")
+            self._close("requests that are not whole yet hold all the memory that they may")
             return
         larger = self._buffers.take(min(self._frame_bytes, max(_FIRST_BUFFER_BYTES, 2 * len(frame))))
         larger[: self._filled] = memoryview(frame)[: self._filled]
@@ -218,7 +219,7 @@ class KafkaSession:
 
     def _return_frame(self, frame: bytearray) -> None:
         self._frame = None
-        self._buffers.charge(-self._filled)
+        self._buffers.charge_partial(-self._filled)
         self._buffers.give(frame)
 
     def _refuse_size(self, size: int, start: bytes) -> None:
@@ -240,16 +241,12 @@ class KafkaSession:
         except (WireError, IndexError) as error:
             self._close(f"not a Kafka request: {error}")
             if loan is not None:
-                self._buffers.charge(-stop)
                 self._buffers.give(loan)
             return
-        if loan is None:
-            exchange.held_bytes = stop - start
-            self._buffers.charge(stop - start)
-        else:
-            exchange.buffer = loan
-            exchange.held_bytes = stop  # counted as it came
-        self._held_bytes += exchange.held_bytes
+        exchange.buffer = loan
+        exchange.held_bytes = stop - start
+        self._buffers.charge(stop - start)
+        self._held_bytes += stop - start
         self._exchanges.add(exchange)
         self.channel.reserve(exchange)
         try:
