@@ -50,7 +50,7 @@ def created_topic(
         raise InvalidRequest(f"{RESERVED_TOPIC} is reserved and cannot be created")
     check_topic_name(name)
     if name in image.topics:
-        raise TopicAlreadyExists(f"topic '{name}' exists already")
+        raise TopicAlreadyExists(f"topic '{name}' already exists")
     other = names.collision(name)
     if other is not None:
         raise InvalidTopicName(f"topic '{name}' collides with '{other}': '.' and '_' count as the same")

@@ -201,7 +201,7 @@ ADMINISTRATION: dict[str, Any] = {
         "first": ["1000000", "DYNAMIC_TOPIC_CONFIG"],
         "default source": "DEFAULT_CONFIG",
         "set": "2000000",
-        "appended": "delete,compact",
+        "appended": ["compact", "delete"],
         "subtracted": "compact",
         "deleted": ["604800000", "DEFAULT_CONFIG"],
         "after trial": "2097152",

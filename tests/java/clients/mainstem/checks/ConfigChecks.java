@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.clients.admin.AlterConfigsOptions;
@@ -33,7 +34,8 @@ final class ConfigChecks {
         alter(cluster, resource, false, op("retention.ms", "2000000", OpType.SET), op("segment.bytes", "2097152", OpType.SET));
         saw.put("set", describe(cluster, resource).get("retention.ms").value());
         alter(cluster, resource, false, op("cleanup.policy", "compact", OpType.APPEND));
-        saw.put("appended", describe(cluster, resource).get("cleanup.policy").value());
+        saw.put("appended", new TreeSet<>(
+            List.of(describe(cluster, resource).get("cleanup.policy").value().split(","))));
         alter(cluster, resource, false, op("cleanup.policy", "delete", OpType.SUBTRACT));
         saw.put("subtracted", describe(cluster, resource).get("cleanup.policy").value());
         alter(cluster, resource, false, op("retention.ms", null, OpType.DELETE));
