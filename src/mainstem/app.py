@@ -50,7 +50,7 @@ from mainstem.core.replicas import Replicas
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.log.directories import DirectorySettings, LogDirectories
 from mainstem.log.durability import GroupCommit
-from mainstem.log.log_directory import JournalSize
+from mainstem.log.log_directory import JournalSize, Owner
 from mainstem.log.open_files import OpenFiles
 from mainstem.log.storage import LogStorage
 from mainstem.model.errors import BrokerError
@@ -176,7 +176,10 @@ class BrokerApplication:
         paths = _absolute(config.log_directories)
         storage = LogStorage(self._disk, self._clock, OpenFiles(self._disk, self._files.segments))
         settings = DirectorySettings(
-            paths, config.num_recovery_threads_per_data_dir, _journal_size(config, len(paths))
+            paths,
+            config.num_recovery_threads_per_data_dir,
+            _journal_size(config, len(paths)),
+            Owner(self._cluster_id, config.node_id),
         )
         self._directories = LogDirectories(storage, settings)
         # Pushed first: what a start that fails half way has opened is closed, too.

@@ -16,7 +16,7 @@ from tests.support.simulated_disk import PowerLoss, SimulatedDisk
 from mainstem.config.topic_options import TopicConfig
 from mainstem.log.directories import DirectorySettings, LogDirectories
 from mainstem.log.durability import Commit, CommitLimits, DirectoryCommit
-from mainstem.log.log_directory import JournalSize
+from mainstem.log.log_directory import JournalSize, Owner
 from mainstem.log.open_files import OpenFiles
 from mainstem.log.partition_log import PartitionLog
 from mainstem.log.storage import LogStorage
@@ -48,7 +48,9 @@ class World:
 
     def start(self) -> None:
         storage = LogStorage(self.disk, self.clock, OpenFiles(self.disk, 8))
-        self.directories = LogDirectories(storage, DirectorySettings([PATH], 1, JournalSize(16 * 4096, 3)))
+        self.directories = LogDirectories(
+            storage, DirectorySettings([PATH], 1, JournalSize(16 * 4096, 3), Owner("c", 1))
+        )
         self.directories.open(CONFIG)
         journal = self.directories.journals[PATH]
         self.commits = DirectoryCommit(journal, LIMITS)

@@ -37,7 +37,7 @@ from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.heads.session import Part, PendingAnswer, ReceiveBuffers
 from mainstem.log.directories import DirectorySettings, LogDirectories
 from mainstem.log.durability import GroupCommit
-from mainstem.log.log_directory import JournalSize
+from mainstem.log.log_directory import JournalSize, Owner
 from mainstem.log.open_files import OpenFiles
 from mainstem.log.storage import LogStorage
 from mainstem.model.batch import parse_header
@@ -76,7 +76,7 @@ class KafkaNode:
         await ensure_cluster_id(self.store)
         disk = RealDisk()
         storage = LogStorage(disk, self.clock, OpenFiles(disk, 64))
-        settings = DirectorySettings(self.log_paths, 1, JournalSize(1 << 20, 2))
+        settings = DirectorySettings(self.log_paths, 1, JournalSize(1 << 20, 2), Owner("cluster", 1))
         self.directories = LogDirectories(storage, settings)
         self.directories.open(resolve_topic_config({}, config()))
         steps.push_async_callback(asyncio.to_thread, self.directories.close)

@@ -21,7 +21,7 @@ from mainstem.config.topic_options import TopicConfig
 from mainstem.log.errors import LogDirectoryFailed, LogWriteFailed
 from mainstem.log.journal import Journal, is_full_disk
 from mainstem.log.loading import LogPlace, create_log
-from mainstem.log.log_directory import DELETE_SUFFIX, JournalSize, LogDirectory, OpenedDirectory
+from mainstem.log.log_directory import DELETE_SUFFIX, JournalSize, LogDirectory, OpenedDirectory, Owner
 from mainstem.log.partition_log import PartitionLog
 from mainstem.log.storage import LogStorage
 from mainstem.model.errors import DiskError
@@ -52,6 +52,7 @@ class DirectorySettings:
     paths: Sequence[str]
     recovery_threads: int
     journal: JournalSize
+    owner: Owner
 
 
 class LogDirectories:
@@ -73,9 +74,10 @@ class LogDirectories:
         Raises when none is left, or when another process holds one of them.
         """
         for path in self._settings.paths:
-            directory = LogDirectory(self._storage, path, self._settings.journal)
+            settings = self._settings
+            directory = LogDirectory(self._storage, path, settings.journal, settings.owner)
             try:
-                opened = directory.open(default_config, self._settings.recovery_threads)
+                opened = directory.open(default_config, settings.recovery_threads)
             except (OSError, LogDirectoryFailed) as error:
                 self._errors[path] = str(error)
                 directory.release()

@@ -1,7 +1,7 @@
 """One log directory: its lock, its folders, its start and its stop.
 
     .lock                                    held by the process that uses the directory
-    meta.properties                          whose it is, as Kafka writes it
+    meta.properties                          whose it is: see meta_properties.py
     <topic>-<partition>/                     a log
     <topic>-<partition>.<unique>-delete/     a log of a deleted topic, until it is removed
     *-checkpoint                             see checkpoints.py
@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from mainstem.config.topic_options import TopicConfig
-from mainstem.log import clean_shutdown, partition_metadata
+from mainstem.log import clean_shutdown, meta_properties, partition_metadata
 from mainstem.log.checkpoints import LOG_STARTS, RECOVERY_POINTS, read_checkpoint, write_checkpoint
 from mainstem.log.clean_shutdown import CleanLog, CleanShutdown
 from mainstem.log.errors import LogDirectoryFailed
@@ -49,6 +49,13 @@ class JournalSize(NamedTuple):
     max_pieces: int
 
 
+class Owner(NamedTuple):
+    """Whose the directory is."""
+
+    cluster_id: str
+    node_id: int
+
+
 @dataclass(slots=True)
 class OpenedDirectory:
     logs: list[PartitionLog] = field(default_factory=list)
@@ -64,12 +71,13 @@ def parse_folder_name(name: str) -> TopicPartition | None:
 
 
 class LogDirectory:
-    def __init__(self, storage: LogStorage, path: str, journal_size: JournalSize) -> None:
+    def __init__(self, storage: LogStorage, path: str, journal_size: JournalSize, owner: Owner) -> None:
         self.path = path
         self.journal: Journal | None = None
         self._storage = storage
         self._disk = storage.disk
         self._journal_size = journal_size
+        self._owner = owner
         self._lock: DirectoryLock | None = None
 
     # --- starting
@@ -83,6 +91,7 @@ class LogDirectory:
             raise LogDirectoryFailed(
                 "another process uses it: stop that one, or give this node directories of its own"
             ) from error
+        meta_properties.claim(disk, self.path, *self._owner)
         clean = clean_shutdown.take(disk, self.path)
         self.journal = Journal(
             disk,
