@@ -51,7 +51,9 @@ def _add(view: Table, result: Result) -> None:
             limit,
         )
     for side, failure in result.failures.items():
-        view.add_row(f"  [red]{side} failed[/]", "", "", "", "", "", "", f"[red]{failure[:200]}[/]")
+        view.add_row(
+            f"  [red]{side} failed[/]", "", "", "", "", "", "", f"[red]{failure.splitlines()[-1][:200]}[/]"
+        )
 
 
 def _with_spread(values: Sequence[float]) -> str:

@@ -125,4 +125,5 @@ def fill(broker: Broker, topic: Topic, record_bytes: int, least_bytes: int) -> S
         outcome = run_load(broker.pid, [(raw_producer, job)])
         written, messages = written + outcome.payload_bytes, messages + outcome.messages
     prove(broker, [topic], messages)
-    return Stored(topic, messages, min(end_offsets(broker, topic.name).values()))
+    ends = end_offsets(broker, topic.name).values()
+    return Stored(topic, sum(ends), min(ends))

@@ -13,6 +13,9 @@ from bench.clients.harness import Job, Report, percentiles, serve
 from mainstem.wire.kafka.frames import decode_response
 from mainstem.wire.kafka.messages.produce import ProduceResponse
 
+NOT_YET = {3, 5, 6}  # unknown topic or partition, leader not available, not the leader
+LEADERS_TIMEOUT_S = 20.0
+
 
 class RawProducerJob(Job, kw_only=True):
     requests: list[dict[str, list[int]]]  # topic to partitions; sent round and round
@@ -34,6 +37,7 @@ class RawProducer:
         self._most_requests = job.most_bytes // max(map(len, self._requests))
         self._socket = socket.create_connection(job.address)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._answer_bytes = self._await_leaders()
 
     def run(self) -> Report:
         started = time.monotonic()
@@ -61,8 +65,7 @@ class RawProducer:
         while sent < self._job.depth:
             send(requests[sent % kinds])
             sent += 1
-        size = self._first_answer()
-        received = size
+        size, received = self._answer_bytes, 0
         while True:
             if sent < least or (sent < most and time.monotonic() < deadline):
                 while sent * size - received < self._job.depth * size:
@@ -78,8 +81,7 @@ class RawProducer:
     def _one_at_a_time(self, deadline: float) -> tuple[int, list[float]]:
         requests, send, receive = self._requests, self._socket.sendall, self._socket.recv_into
         kinds, buffer, clock = len(requests), bytearray(1 << 16), time.perf_counter
-        send(requests[0])
-        size, sent, latencies = self._first_answer(), 1, []
+        size, sent, latencies = self._answer_bytes, 0, []
         while time.monotonic() < deadline:
             before = clock()
             send(requests[sent % kinds])
@@ -89,16 +91,24 @@ class RawProducer:
             sent += 1
         return sent, latencies
 
-    def _first_answer(self) -> int:
-        """The first answer is read with care, all others are counted. Its size, with the frame's."""
-        size = int.from_bytes(self._exactly(4), "big")
-        _, answer = decode_response(frames.PRODUCE, frames.PRODUCE_VERSION, self._exactly(size))
-        assert isinstance(answer, ProduceResponse)
-        for topic in answer.responses:
-            for partition in topic.partition_responses:
-                if partition.error_code:
-                    raise RuntimeError(f"produce was refused with error {partition.error_code}")
-        return size + 4
+    def _await_leaders(self) -> int:
+        """Sends the first request until it is taken: a topic may be known before it can be written to.
+
+        The size of its answer, frame and all; from here on answers are only counted.
+        """
+        deadline = time.monotonic() + LEADERS_TIMEOUT_S
+        while True:
+            self._socket.sendall(self._requests[0])
+            size = int.from_bytes(self._exactly(4), "big")
+            _, answer = decode_response(frames.PRODUCE, frames.PRODUCE_VERSION, self._exactly(size))
+            assert isinstance(answer, ProduceResponse)
+            parts = [part for topic in answer.responses for part in topic.partition_responses]
+            errors = {part.error_code for part in parts if part.error_code}
+            if not errors:
+                return size + 4
+            if errors - NOT_YET or time.monotonic() > deadline:
+                raise RuntimeError(f"produce was refused with error {max(errors)}")
+            time.sleep(0.05)
 
     def _exactly(self, size: int) -> bytes:
         data = bytearray()
