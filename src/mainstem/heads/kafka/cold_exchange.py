@@ -94,7 +94,9 @@ class ColdExchange(Exchange):
         try:
             data = encode_response(self.api.key, self.version, self.correlation_id, response)
         except Exception as error:
-            self._fail(error)
+            fault = RuntimeError("the handler's response cannot be encoded")  # ours, not the client's
+            fault.__cause__ = error
+            self._fail(fault)
         else:
             self.answer((data,))
 

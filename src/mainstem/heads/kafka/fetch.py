@@ -18,12 +18,16 @@ from mainstem.core.partition import FetchResult
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
 from mainstem.heads.kafka.errors import error_code
-from mainstem.heads.kafka.fetch_envelope import FIRST_WITH_HINTS, read_request, topic_naming
+from mainstem.heads.kafka.fetch_envelope import (
+    FIRST_WITH_HINTS,
+    FIRST_WITH_TOPIC_IDS,
+    read_request,
+    topic_naming,
+)
 from mainstem.heads.kafka.fetch_response import Refusal, pack_error, pack_response
 from mainstem.heads.kafka.fetch_session import FetchPlan, SessionRefused, Told
 from mainstem.heads.kafka.leader_hints import HINTED, hinted_addresses, leader_hint
 from mainstem.model.batch import Buffer
-from mainstem.model.ids import ZERO_TOPIC_ID
 
 REMARKS: Final = "A reader with read_committed sees what any reader sees: there are no transactions yet."
 KEY: Final = 1
@@ -100,7 +104,7 @@ class FetchExchange(Exchange):
 
     def _refusal(self, entry: FetchEntry, error: Exception) -> Refusal:
         code = error_code(error)
-        if not entry.topic and entry.topic_id != ZERO_TOPIC_ID:
+        if not entry.topic and self.version >= FIRST_WITH_TOPIC_IDS:
             code = ErrorCode.UNKNOWN_TOPIC_ID
         hint = None
         if code in HINTED and self.version >= FIRST_WITH_HINTS:
