@@ -64,7 +64,7 @@ from mainstem.server.listener import Server
 KAFKA_LISTENER = "kafka"
 ADMIN_LISTENER = "admin"
 DRAIN_S = 10.0  # for requests that have begun, at a stop
-_DRAIN_BEFORE_GROUPS_S = 0.5  # then members who wait for each other are sent away
+_DRAIN_BEFORE_GROUPS_S = 1.0  # then members who wait for each other are sent away
 _OTHER_FILES = 512  # descriptors that are neither connections nor segments
 _JOURNAL_ALIGNMENT = 4096
 _ADMIN_BACKLOG = 128

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -35,11 +35,13 @@ class BrokerProcess:
         data_dir: Path,
         options: Mapping[str, str] = MappingProxyType({}),
         environ: Mapping[str, str] | None = None,
+        wrapper: Sequence[str] = (),
     ) -> None:
         self.data_dir = data_dir
         self.options = dict(options)
         self.log_path = data_dir.parent / f"{data_dir.name}.broker.log"
         self._environ = environ
+        self._wrapper = list(wrapper)  # a command that ends by becoming the broker: exec "$@"
         self._kafka_address = self.options.pop("listener.kafka", "127.0.0.1:0")
         self._admin_address = self.options.pop("listener.admin", "127.0.0.1:0")
         self._process: subprocess.Popen[bytes] | None = None
@@ -77,7 +79,7 @@ class BrokerProcess:
         self.data_dir.parent.mkdir(parents=True, exist_ok=True)
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                self.command(),
+                [*self._wrapper, *self.command()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -105,7 +105,8 @@ class FakePartition:
         known = self.sequences.setdefault(producer, {})
         if header.base_sequence in known:
             return 0, known[header.base_sequence]
-        if header.base_sequence != self.next_sequence.get(producer, 0):
+        # As Kafka does, a producer that is not known may begin at any number.
+        if header.base_sequence != self.next_sequence.get(producer, header.base_sequence):
             return 45, -1
         self.next_sequence[producer] = header.base_sequence + header.record_count
         known[header.base_sequence] = self.append(batch)

@@ -70,6 +70,7 @@ def make_application(node: Node) -> ASGIApp:
         by_path.setdefault(operation.path, []).append(operation)
     routes = [Route(path, _Endpoint(node, operations), methods=None) for path, operations in by_path.items()]
     application = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
+    application.router.redirect_slashes = False  # one address for each thing
     return _Guard(application, node)
 
 

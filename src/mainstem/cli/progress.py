@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _REDRAW_S: Final = 0.1
+_TITLE_WIDTH: Final = 28  # leaves room for the rest on a terminal of 80 columns
 
 
 class ProgressBar:
     """`total` is in bytes or records; where it is 0 or nobody looks there is no bar."""
 
     def __init__(self, title: str, total: int, *, is_bytes: bool, is_wanted: bool = True) -> None:
-        self._title = title
+        self._title = title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
         self._total = total
         self._is_bytes = is_bytes
         self._is_shown = is_wanted and total > 0 and sys.stderr.isatty()

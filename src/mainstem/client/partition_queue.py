@@ -9,6 +9,9 @@ several in flight comes back with a passing error, those behind it come back too
 a gap), so the queue sends nothing more until all have come back and then starts again with the
 oldest, under the old numbers: what was written after all is recognised as such by the leader.
 
+A leader that has taken nothing from a producer yet begins at whatever number comes first, so it would
+not see a gap: until the first batch is confirmed, no second one is sent.
+
 When a batch is given up for good, its number is a gap that nothing will ever fill: the queue is
 *broken*. What is known not to have been written then gets new numbers under a new producer identity.
 Batches whose fate is unknown are sent once more under the old one before that: the answer says
@@ -91,6 +94,7 @@ class PartitionQueue:
     identity: ProducerIdentity | None = None
     spent_identity: ProducerIdentity | None = None  # the one under which the queue broke
     next_sequence: int = 0
+    is_known: bool = False  # the leader has taken a batch under this identity, and so sees gaps
     is_broken: bool = False
     not_before: float = 0.0  # monotonic seconds: a pause after a failure
 
@@ -123,7 +127,7 @@ class PartitionQueue:
         return (
             bool(self.ready)
             and not self.retry
-            and len(self.in_flight) < self.max_in_flight
+            and len(self.in_flight) < (self.max_in_flight if self.is_known else 1)
             and now >= self.not_before
         )
 
@@ -148,6 +152,7 @@ class PartitionQueue:
 
     def confirm(self, batch: PendingBatch) -> None:
         self.in_flight.remove(batch)
+        self.is_known = True
         self._resume()
 
     def give_up(self, batch: PendingBatch) -> None:
@@ -209,4 +214,4 @@ class PartitionQueue:
             for batch in numbered:
                 batch.sequence, batch.encoded, batch.is_unwritten = -1, None, False
             self.spent_identity = self.identity
-            self.identity, self.next_sequence, self.is_broken = None, 0, False
+            self.identity, self.next_sequence, self.is_known, self.is_broken = None, 0, False, False

@@ -133,7 +133,7 @@ class Replicas:
         return missing
 
     def _is_perhaps_offline(self, key: TopicPartition) -> bool:
-        """At the start, a log that is nowhere may be in a directory that cannot be read: never make it anew."""
+        """At the start, a log found nowhere may be in a directory that cannot be read: never make it anew."""
         offline = self._directories.offline
         if self._has_started or not offline:
             return False

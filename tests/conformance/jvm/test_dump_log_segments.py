@@ -170,7 +170,7 @@ def stopped(moments: dict[str, Path], kafka_tools: KafkaTools) -> Files:
     return Files(moments["stopped"], kafka_tools)
 
 
-@pytest.mark.parametrize("topic", STORED_CODEC.keys() & TOPICS.keys())
+@pytest.mark.parametrize("topic", sorted(STORED_CODEC.keys() & TOPICS.keys()))
 def test_every_codec_deep(files: Files, topic: str) -> None:
     batches = files.batches(f"{topic}-0", "--deep-iteration", "--print-data-log")
     assert {batch.fields["compresscodec"] for batch in batches} == {STORED_CODEC[topic]}

@@ -9,8 +9,8 @@ IDENTITY = ProducerIdentity(7, 0)
 
 
 def queue_of(*names: str, records: int = 1) -> PartitionQueue:
-    """A queue with a batch ready per name."""
-    queue = PartitionQueue(TopicPartition("t", 0), 1 << 20, 5, identity=IDENTITY)
+    """A queue with a batch ready per name, to a leader that knows its producer."""
+    queue = PartitionQueue(TopicPartition("t", 0), 1 << 20, 5, identity=IDENTITY, is_known=True)
     for name in names:
         for number in range(records):
             record = NewRecord(None, f"{name}{number}".encode())
@@ -31,6 +31,14 @@ def take_all(queue: PartitionQueue) -> list[PendingBatch]:
     taken = []
     while queue.may_send(0.0):
         taken.append(queue.take(0))
+    return taken
+
+
+def take_until_empty(queue: PartitionQueue) -> list[PendingBatch]:
+    taken = []
+    while queue.may_send(0.0):
+        taken.append(queue.take(0))
+        queue.confirm(taken[-1])
     return taken
 
 
@@ -58,6 +66,16 @@ def test_no_more_than_five_are_on_the_way() -> None:
     assert names(take_all(queue)) == "abcde"
     queue.confirm(queue.in_flight[0])
     assert names(take_all(queue)) == "f"
+
+
+def test_a_leader_that_knows_nothing_of_us_gets_one_batch_until_it_has_taken_it() -> None:
+    queue = queue_of(*"abcd")
+    queue.is_known = False
+    (a,) = take_all(queue)
+    queue.send_again(a, instead_of=a, not_before=0.0)
+    assert names(take_all(queue)) == "a"
+    queue.confirm(a)
+    assert names(take_all(queue)) == "bcd"
 
 
 def test_what_comes_back_goes_again_in_the_first_order_with_the_first_numbers() -> None:
@@ -92,7 +110,7 @@ def test_a_batch_given_up_breaks_the_numbers_and_the_rest_gets_new_ones() -> Non
     assert queue.identity is None
     assert queue.spent_identity == IDENTITY
     queue.identity = ProducerIdentity(8, 0)
-    again = take_all(queue)
+    again = take_until_empty(queue)
     assert names(again) == "bc"
     assert [batch.sequence for batch in again] == [0, 1]
     assert parse_header(again[0].encoded or b"").producer_id == 8
@@ -129,7 +147,7 @@ def test_bad_records_are_taken_out_and_the_others_go_again_in_order() -> None:
     b.is_unwritten = True
     queue.send_again(b, instead_of=b, not_before=0.0)
     queue.identity = ProducerIdentity(8, 0)
-    again = take_all(queue)
+    again = take_until_empty(queue)
     values = [record.value for batch in again for record in decode_records(batch.encoded or b"")]
     assert values == [b"a0", b"a2", b"b0", b"b1", b"b2", b"b3"]
     assert [batch.sequence for batch in again] == [0, 2]

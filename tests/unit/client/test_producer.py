@@ -153,9 +153,7 @@ def test_a_passing_error_of_one_batch_keeps_the_order_of_those_behind_it() -> No
 def test_a_broker_that_forgot_the_producer_is_served_by_a_new_one() -> None:
     with FakeCluster() as fake, producer_of(fake) as (producer, deliveries):
         send_all(producer, 50)
-        with fake.lock:
-            fake.partitions[PLACE].next_sequence.clear()
-            fake.partitions[PLACE].sequences.clear()
+        fake.script(PRODUCE, refuse(59))
         send_all(producer, 50)
         assert fake.values() == values(50) * 2
         assert not deliveries.errors

@@ -14,7 +14,7 @@ from mainstem.log.errors import BatchTooLarge
 
 
 def coordinator_error(error: Exception) -> Exception:
-    """Every such error makes a client look for its coordinator and try again, except for a record too large."""
+    """Every such error but a record too large makes a client look for its coordinator and try again."""
     if isinstance(error, (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)):
         return error
     if isinstance(error, (NotLeaderOrFollower, LeaderNotAvailable)):

@@ -19,9 +19,9 @@ class Result(Generic[R]):
     3. when the records, and all that were appended before them, are committed, `settled` runs and then
        `waiter` gets `response`.
 
-    If the append is refused, 1 and 2 do not happen, and step 3 has the error. If the shard is given up between
-    2 and 3, step 3 has the error too. A result without records takes part in step 3 all the same: what it says
-    may rest on records that are not committed yet.
+    If the append is refused, 1 and 2 do not happen, and step 3 has the error. If the shard is given up
+    between 2 and 3, step 3 has the error too. A result without records takes part in step 3 all the same:
+    what it says may rest on records that are not committed yet.
     """
 
     __slots__ = ("applied", "records", "response", "settled", "waiter")

@@ -6,24 +6,26 @@
 come from a decision of this moment or from the log after a restart or a change of leader. It is therefore the
 same in both cases, and a shard can be dropped and loaded again at any time.
 
-**Volatile state** is what a restart may forget: who waits for an answer, timers, a rebalance that has not come to
-an end. A decision may change it at once; what follows from records changes in `Result.applied`, so that a
-refused append leaves it as it was.
+**Volatile state** is what a restart may forget: who waits for an answer, timers, a rebalance that has not
+come to an end. A decision may change it at once; what follows from records changes in `Result.applied`, so
+that a refused append leaves it as it was.
 
-**Gathering.** Decisions are taken at once, but their records are appended at the end of the loop's turn, in one
-batch. A decision must see what earlier decisions did, so each names its *scope* (for groups: the group id): if
-records of that scope wait for the end of the turn, they are appended first. A decision that is `blind` reads
-nothing that other blind decisions write (an offset commit looks at the members, never at offsets) and waits
-only for records of those that are not.
+**Gathering.** Decisions are taken at once, but their records are appended at the end of the loop's turn, in
+one batch. A decision must see what earlier decisions did, so each names its *scope* (for groups: the group
+id): if records of that scope wait for the end of the turn, they are appended first. A decision that is
+`blind` reads nothing that other blind decisions write (an offset commit looks at the members, never at
+offsets) and waits only for records of those that are not.
 
 **Committed.** A response leaves when the records behind it are committed, and so does every response that was
 decided later, records or not: nothing is told to a client that a change of leader could take back. Should a
 commit fail after the append, memory is ahead of the log: the shard is given up and loaded again.
 
-States: RESIGNED -> LOADING -> ACTIVE -> RESIGNED; LOADING and ACTIVE -> FAILED -> LOADING when the storage fails.
+States: RESIGNED -> LOADING -> ACTIVE -> RESIGNED; LOADING and ACTIVE -> FAILED -> LOADING when the storage
+fails.
 
-Bounds: a batch is closed at `MAX_BATCH_BYTES`; beyond `MAX_UNCOMMITTED_RECORDS` decisions are refused. Loading
-holds one chunk in memory and replays a slice of it at a time, so that the loop is never held for long.
+Bounds: a batch is closed at `MAX_BATCH_BYTES`; beyond `MAX_UNCOMMITTED_RECORDS` decisions are refused.
+Loading holds one chunk in memory and replays a slice of it at a time, so that the loop is never held for
+long.
 """
 
 from __future__ import annotations

@@ -44,6 +44,7 @@ from mainstem.ports.random import Randomness
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 SWEEP_SLICE_GROUPS: Final = 500
+MAX_GROUP_ID_LENGTH: Final = 10_000  # what the key of a record can hold, whatever the encoding
 
 _log = logging.getLogger(__name__)
 
@@ -126,6 +127,8 @@ class GroupCoordinator:
         return (java_string_hash(group_id) & 0x7FFFFFFF) % self._partition_count
 
     def _shard(self, group_id: str) -> GroupShard:
+        if len(group_id) > MAX_GROUP_ID_LENGTH:
+            raise InvalidGroupId(f"a group's name has at most {MAX_GROUP_ID_LENGTH} characters")
         shard = self._shards.get(self.partition_for(group_id))
         if shard is None:
             raise NotCoordinator(f"group {group_id} is coordinated elsewhere")

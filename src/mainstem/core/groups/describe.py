@@ -12,7 +12,10 @@ CLASSIC_TYPE = "classic"
 
 
 def describe(group_id: str, group: Group | None) -> GroupDescription:
-    """Subscriptions and assignments only while the group is stable: before, they are of no generation."""
+    """The protocol and what it carries only while the group is stable: before, they are of no generation.
+
+    What members were assigned is shown in between too: in a rebalance they may well go on reading it.
+    """
     if group is None:
         return GroupDescription(group_id, GroupState.DEAD.value, "", "", (), exists=False)
     is_stable = group.state is GroupState.STABLE
@@ -23,7 +26,7 @@ def describe(group_id: str, group: Group | None) -> GroupDescription:
             member.client_id,
             member.client_host,
             member.metadata(group.protocol) if is_stable else b"",
-            member.assignment if is_stable else b"",
+            member.assignment,
         )
         for member in group.members.values()
     )

@@ -1,13 +1,14 @@
 """One group: what the log says of it, and what is under way.
 
-Replayed, and so the same after a restart: `stored` (the last completed generation: its number, protocol, leader,
-members with their subscriptions and assignments, or that it is empty) and `offsets`. They change only when a
-record is replayed.
+Replayed, and so the same after a restart: `stored` (the last completed generation: its number, protocol,
+leader, members with their subscriptions and assignments, or that it is empty) and `offsets`. They change only
+when a record is replayed.
 
 Volatile, and so forgotten by a restart: everything below `state`. In the states Empty and Stable it says the
 same as `stored`; in between it is the attempt to get from one stored generation to the next: who has joined,
-who waits for an answer, which generation is being formed, when whose patience ends. A restart in the middle goes
-back to the stored generation, and the members find out by an error and join again. A deadline begins anew.
+who waits for an answer, which generation is being formed, when whose patience ends. A restart in the middle
+goes back to the stored generation, and the members find out by an error and join again. A deadline begins
+anew.
 
 Memory: about 350 bytes an offset; a member about 1.5 KB and twice its metadata; an idle group about 1 KB.
 """

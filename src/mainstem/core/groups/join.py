@@ -1,10 +1,10 @@
 """Who may join a group, and under which id.
 
-A member that has no id yet is given one. A dynamic member is first only told the id and has to come back with it,
-within its session time-out, so that a client whose first answer is lost leaves no ghost behind (older clients do not know
-that and are taken in at once). A static member is known by its instance id: when it comes back without a member
-id, it takes the place of its former incarnation, which is fenced from then on; if the group is stable and the
-selected protocol stays, nobody else notices.
+A member that has no id yet is given one. A dynamic member is first only told the id and has to come back with
+it, within its session time-out, so that a client whose first answer is lost leaves no ghost behind (older
+clients do not know that and are taken in at once). A static member is known by its instance id: when it comes
+back without a member id, it takes the place of its former incarnation, which is fenced from then on; if the
+group is stable and the selected protocol stays, nobody else notices.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mainstem.core.errors import (
     CoordinatorNotAvailable,
     GroupMaxSizeReached,
     InconsistentGroupProtocol,
+    InvalidRequest,
     MemberIdRequired,
     UnknownMemberId,
 )
@@ -28,6 +29,8 @@ from mainstem.core.groups.states import GroupState
 from mainstem.ports.clock import Clock
 from mainstem.ports.random import Randomness
 
+# Characters of a name: what the group's record can hold, whatever their encoding and with a member's number.
+MAX_NAME_LENGTH: Final = 10_000
 MAX_PENDING_MEMBERS: Final = 10_000  # of one group: ids given out and not used yet
 
 
@@ -48,6 +51,7 @@ class Join:
                 f"no protocol of type {request.protocol_type!r} that all members of {group.group_id} support"
             )
         if request.member_id == UNKNOWN_MEMBER_ID:
+            _check_names(request)
             return self._join_unknown(group, request, waiter)
         if request.member_id in group.pending_members and request.instance_id is None:
             return self._add(group, request, request.member_id, waiter)
@@ -208,3 +212,12 @@ class Join:
             return result._replace(skip_assignment=member.member_id == group.leader_id)
         # An older client that is told to lead would assign; told of a leader that is gone, it just syncs.
         return result._replace(leader_id=leader_before, members=())
+
+
+def _check_names(request: JoinRequest) -> None:
+    names = [request.client_id, request.instance_id or "", request.protocol_type]
+    names += [protocol.name for protocol in request.protocols]
+    if max(map(len, names)) > MAX_NAME_LENGTH:
+        raise InvalidRequest(
+            f"a name of a member or of its protocols has more than {MAX_NAME_LENGTH} characters"
+        )

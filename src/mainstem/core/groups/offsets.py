@@ -1,8 +1,8 @@
 """Decisions about committed offsets: commit, delete, expire. All of them only make records.
 
-An offset is kept as long as its group reads it. It expires `offsets_retention_ms` after the group became empty; of a
-group that never had members, after its commit; of a stable group of consumers, after its commit if no member is
-subscribed to the topic. A client of old can ask for its own retention: then that counts.
+An offset is kept as long as its group reads it. It expires `offsets_retention_ms` after the group became
+empty; of a group that never had members, after its commit; of a stable group of consumers, after its commit
+if no member is subscribed to the topic. A client of old can ask for its own retention: then that counts.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from mainstem.core.groups.records import NO_EXPIRY, CommittedOffset, OffsetRecor
 from mainstem.core.groups.requests import NO_OFFSET, CommitRequest, FetchedOffset
 from mainstem.core.groups.states import GroupState
 from mainstem.core.groups.subscription import CONSUMER_PROTOCOL_TYPE
+
+LATEST_MS = 2**63 - 1  # what a record can hold: the longest retention there is never ends
 
 
 def check_commit(group: Group, request: CommitRequest) -> Member | None:
@@ -47,7 +49,7 @@ def commit_records(
 ) -> tuple[list[OffsetRecord], list[Exception | None]]:
     """The records, and what became of each offset of the request."""
     group_id = request.group_id
-    expire_ms = NO_EXPIRY if request.retention_ms < 0 else now_ms + request.retention_ms
+    expire_ms = NO_EXPIRY if request.retention_ms < 0 else min(now_ms + request.retention_ms, LATEST_MS)
     records: list[OffsetRecord] = []
     errors: list[Exception | None] = []
     for topic, partition, offset, leader_epoch, metadata, topic_id in request.offsets:

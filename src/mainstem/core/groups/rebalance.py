@@ -1,11 +1,12 @@
 """How a group gets from one generation to the next: the phases, and the patience that each has.
 
 1. *Prepare.* Someone joins, leaves, fails or changes its mind: all members are asked to join again (their
-   heartbeats say so). The phase ends when all have joined, or at the longest of the members' rebalance time-outs;
-   dynamic members that have not joined by then are out. A group that was empty waits a little longer
-   instead, so that consumers which start together get into one generation: the initial delay, set anew while members
-   keep coming, up to the longest rebalance time-out.
-2. *Complete.* The generation has its number, its protocol and its leader; everyone who joined is told. Now all
+   heartbeats say so). The phase ends when all have joined, or at the longest of the members' rebalance time-
+   outs; dynamic members that have not joined by then are out. A group that was empty waits a little longer
+   instead, so that consumers which start together get into one generation: the initial delay, set anew while
+   members keep coming, up to the longest rebalance time-out.
+2. *Complete.* The generation has its number, its protocol and its leader; everyone who joined is told. Now
+all
    have a rebalance time-out's time to ask for their assignment (sync), and the leader to bring it.
 3. *Stable.* The leader's assignment is appended as one record; with that the group is stable, and once the
    record is committed the assignments go out.
@@ -30,6 +31,7 @@ from mainstem.model.errors import MainstemError
 from mainstem.ports.clock import Clock
 
 RETRY_DELAY_MS: Final = 1_000
+STALL_MS: Final = 1_000  # a timer that fires so late says that the process stood still
 
 GroupsResult = Result[GroupsRecord]
 _log = logging.getLogger(__name__)
@@ -89,10 +91,7 @@ class Rebalance:
 
     def begin(self, group: Group, reason: str) -> GroupsResult:
         if group.state is not GroupState.EMPTY:
-            error = RebalanceInProgress(f"group {group.group_id} rebalances: join again")
-            for member in group.members.values():
-                group.refuse_sync(member, error)
-                member.assignment = NO_ASSIGNMENT
+            self._send_back(group)
         self._end_sync_phase(group)
         was_empty = group.state is GroupState.EMPTY
         group.move_to(GroupState.PREPARING, self._clock.now_ms())
@@ -106,6 +105,15 @@ class Rebalance:
             return self.complete(group)
         self._complete_after(group, group.rebalance_timeout_ms)
         return Result()
+
+    def _send_back(self, group: Group) -> None:
+        """Who waits for an assignment is to join again. What members of a stable group have, they read on."""
+        error = RebalanceInProgress(f"group {group.group_id} rebalances: join again")
+        is_forming = group.state is GroupState.COMPLETING
+        for member in group.members.values():
+            group.refuse_sync(member, error)
+            if is_forming:
+                member.assignment = NO_ASSIGNMENT
 
     def _await_newcomers(self, group: Group, delay_ms: int, remaining_ms: int) -> None:
         def delay_is_over() -> GroupsResult:
@@ -263,9 +271,12 @@ class Rebalance:
         member.timer = None
         if group.members.get(member.member_id) is not member or group.state is GroupState.DEAD:
             return
-        remaining_ms = member.deadline_ms - self._clock.monotonic_ms()
+        now_ms = self._clock.monotonic_ms()
+        remaining_ms = member.deadline_ms - now_ms
         if remaining_ms > 0:
             self._arm(group, member, remaining_ms)
+        elif now_ms - member.timer_due_ms > STALL_MS:
+            self.keep_alive(group, member)  # we stood still and heard nobody: as after a restart
         elif not member.is_new and (member.join is not None or member.sync is not None):
             self.keep_alive(group, member)  # it waits for us, not we for it
         else:

@@ -125,7 +125,7 @@ class MemberDescription(NamedTuple):
     client_id: str
     client_host: str
     metadata: bytes  # only of a stable group
-    assignment: bytes
+    assignment: bytes  # of this generation, or of the one before while the group rebalances
 
 
 class GroupDescription(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final
 
-from mainstem.core.coordinator.runtime import ShardRuntime
+from mainstem.core.coordinator.runtime import ShardRuntime, ShardState
 from mainstem.core.errors import (
     CoordinatorNotAvailable,
     GroupIdNotFound,
@@ -122,10 +122,15 @@ class GroupShard:
                 self._rebalance.keep_alive(group, member)
         removed, self._removed_topics = self._removed_topics, set()
         self.drop_topics(removed)
+        for group in [group for group in self.groups.values() if len(group.members) > self.config.max_size]:
+            reason = f"{len(group.members)} members are more than group.max.size allows"
+            self._rebalance.decide_later(group, partial(self._rebalance.begin, group, reason))
 
     def clear(self, error: Exception) -> None:
         groups, self.groups = self.groups, {}
         self._unstored = 0
+        if self.runtime.state is ShardState.RESIGNED:
+            self._removed_topics.clear()  # the next leader was told as well
         for group in groups.values():
             group.bury(error)
 

@@ -1,7 +1,7 @@
 """What the members of a group of consumers say that they read.
 
-The metadata under a protocol of type "consumer" is an int16 version and a subscription, in which every version
-begins as version 0 does: the list of topics comes first, whatever the version.
+The metadata under a protocol of type "consumer" is an int16 version and a subscription, in which every
+version begins as version 0 does: the list of topics comes first, whatever the version.
 """
 
 from __future__ import annotations
