@@ -1,0 +1,1 @@
+"""Transactions: their coordinator, and how their markers reach the partitions."""
