@@ -58,6 +58,7 @@ class ColdExchange(Exchange):
             session.channel.peer_host,
             session.channel.listener,
             self.correlation_id,
+            session.principal,
         )
         self._run(self._handler.handle(context, self._request))
 

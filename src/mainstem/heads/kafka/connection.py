@@ -26,6 +26,7 @@ import struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
+from mainstem.core.identity.principal import ANONYMOUS, Principal
 from mainstem.heads.kafka.context import Api, Exchange
 from mainstem.heads.session import Channel
 from mainstem.model.batch import Buffer
@@ -75,6 +76,7 @@ class KafkaSession:
         "channel",
         "client_id",
         "head",
+        "principal",
         "produce_key_bytes",
     )
 
@@ -82,6 +84,7 @@ class KafkaSession:
         self.head = head
         self.channel = channel
         self.client_id: str | None = None
+        self.principal: Principal = ANONYMOUS  # whom the peer has shown itself to be
         self.produce_key_bytes = 0  # of the route of the last produce request
         self._client_id_bytes: Buffer = b""
         self._apis = head.apis

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from mainstem.core.identity.principal import Principal
 from mainstem.heads.kafka.meters import ApiMeter
 from mainstem.heads.session import Part
 from mainstem.model.batch import Buffer
@@ -34,6 +35,7 @@ class RequestContext:
     client_host: str
     listener: str
     correlation_id: int
+    principal: Principal
 
 
 class Api(NamedTuple):

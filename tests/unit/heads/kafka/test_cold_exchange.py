@@ -12,6 +12,7 @@ import pytest
 from tests.unit.heads.kafka.conversation import Conversation, EchoHead
 
 from mainstem.core.errors import BrokerNotAvailable, InvalidRequest
+from mainstem.core.identity.principal import Principal
 from mainstem.heads.kafka import cold_exchange
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.cold_exchange import ColdExchange
@@ -65,6 +66,20 @@ def answers(talk: Conversation, version: int = 4, key: int = HEARTBEAT) -> list[
 async def turns(count: int = 4) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+async def test_a_handler_is_told_whom_the_connection_speaks_for() -> None:
+    seen: list[Principal] = []
+
+    async def work(context: RequestContext, request: Any) -> Message:  # noqa: ARG001
+        seen.append(context.principal)
+        return HeartbeatResponse()
+
+    talk = conversation(work)
+    ask(talk)
+    talk.session.principal = Principal("User", "alice")
+    ask(talk, number=8)
+    assert [str(principal) for principal in seen] == ["User:ANONYMOUS", "User:alice"]
 
 
 async def test_a_handler_that_never_waits_answers_at_once() -> None:
