@@ -71,6 +71,7 @@ class KafkaNode:
 
     async def start(self) -> KafkaNode:
         loop, config, steps = asyncio.get_running_loop(), self.config, self._steps
+        self._directory.mkdir(parents=True, exist_ok=True)
         self.store = await open_sqlite_store(str(self._directory / "metadata.db"), self.clock)
         steps.push_async_callback(self.store.close)
         await ensure_cluster_id(self.store)
