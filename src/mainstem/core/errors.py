@@ -9,8 +9,11 @@ from mainstem.log.errors import DuplicateSequence as DuplicateSequence
 from mainstem.log.errors import InvalidProducerEpoch as InvalidProducerEpoch
 from mainstem.log.errors import InvalidRecord as InvalidRecord
 from mainstem.log.errors import InvalidTimestamp as InvalidTimestamp
+from mainstem.log.errors import InvalidTransactionState as InvalidTransactionState
 from mainstem.log.errors import OffsetOutOfRange as OffsetOutOfRange
 from mainstem.log.errors import OutOfOrderSequence as OutOfOrderSequence
+from mainstem.log.errors import TransactionalIdRequired as TransactionalIdRequired
+from mainstem.log.errors import TransactionCoordinatorFenced as TransactionCoordinatorFenced
 from mainstem.log.errors import UnknownProducer as UnknownProducer
 from mainstem.log.errors import UnsupportedBatchFormat as UnsupportedBatchFormat
 from mainstem.log.errors import UnsupportedCompression as UnsupportedCompression
@@ -211,3 +214,34 @@ class CoordinatorLoadInProgress(BrokerError):
 
 class NotCoordinator(BrokerError):
     pass
+
+
+# --- transactions
+
+
+class ProducerFenced(PeerError):
+    """A newer producer has taken the transactional id over."""
+
+
+class InvalidProducerIdMapping(PeerError):
+    """The producer id is not the one that the transactional id has."""
+
+
+class InvalidTransactionTimeout(PeerError):
+    pass
+
+
+class TransactionalIdNotFound(PeerError):
+    pass
+
+
+class ConcurrentTransactions(BrokerError):
+    """The transaction before is still being ended: soon it will not be."""
+
+
+class TransactionAbortable(PeerError):
+    """This transaction cannot be committed any more; after an abort the producer may go on."""
+
+
+class UnstableOffsetCommit(BrokerError):
+    """An open transaction holds a newer offset: its end decides what is committed."""

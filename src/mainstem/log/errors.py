@@ -53,6 +53,18 @@ class UnknownProducer(PeerError):
     pass
 
 
+class TransactionalIdRequired(PeerError):
+    """A transactional batch came in a request that names no transactional id."""
+
+
+class InvalidTransactionState(PeerError):
+    """What is asked does not fit where the transaction stands."""
+
+
+class TransactionCoordinatorFenced(PeerError):
+    """A marker from a coordinator that another one has followed."""
+
+
 class LogWriteFailed(DiskError):
     """The append did not happen; the log is as it was before."""
 

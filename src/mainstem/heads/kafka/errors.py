@@ -67,6 +67,17 @@ _CODES: dict[type[BaseException], ErrorCode] = {
     core.CoordinatorNotAvailable: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     core.CoordinatorLoadInProgress: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     core.NotCoordinator: ErrorCode.NOT_COORDINATOR,
+    # transactions
+    core.TransactionalIdRequired: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,  # as Kafka says it
+    core.InvalidTransactionState: ErrorCode.INVALID_TXN_STATE,
+    core.TransactionCoordinatorFenced: ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+    core.ProducerFenced: ErrorCode.PRODUCER_FENCED,
+    core.InvalidProducerIdMapping: ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    core.InvalidTransactionTimeout: ErrorCode.INVALID_TRANSACTION_TIMEOUT,
+    core.TransactionalIdNotFound: ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
+    core.ConcurrentTransactions: ErrorCode.CONCURRENT_TRANSACTIONS,
+    core.TransactionAbortable: ErrorCode.TRANSACTION_ABORTABLE,
+    core.UnstableOffsetCommit: ErrorCode.UNSTABLE_OFFSET_COMMIT,
     # what has no line of its own
     PeerError: ErrorCode.INVALID_REQUEST,
     DiskError: ErrorCode.KAFKA_STORAGE_ERROR,
