@@ -245,3 +245,11 @@ class TransactionAbortable(PeerError):
 
 class UnstableOffsetCommit(BrokerError):
     """An open transaction holds a newer offset: its end decides what is committed."""
+
+
+class OperationNotAttempted(PeerError):
+    """Nothing is wrong with this part of the request; another part was refused."""
+
+
+class InvalidRegularExpression(PeerError):
+    pass

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from mainstem.core.coordinator.hashing import partition_of
 from mainstem.core.coordinator.runtime import ShardLog, ShardState
 from mainstem.core.errors import (
     CoordinatorLoadInProgress,
@@ -47,15 +48,6 @@ SWEEP_SLICE_GROUPS: Final = 500
 MAX_GROUP_ID_LENGTH: Final = 10_000  # what the key of a record can hold, whatever the encoding
 
 _log = logging.getLogger(__name__)
-
-
-def java_string_hash(text: str) -> int:
-    """Java's String.hashCode, as an unsigned 32-bit number: over UTF-16 units."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    value = 0
-    for index in range(0, len(units), 2):
-        value = (31 * value + (units[index] << 8 | units[index + 1])) & 0xFFFFFFFF
-    return value
 
 
 class GroupCoordinator:
@@ -124,7 +116,7 @@ class GroupCoordinator:
 
     def partition_for(self, group_id: str) -> int:
         """As Kafka computes it, so that its tools look in the same place."""
-        return (java_string_hash(group_id) & 0x7FFFFFFF) % self._partition_count
+        return partition_of(group_id, self._partition_count)
 
     def _shard(self, group_id: str) -> GroupShard:
         if len(group_id) > MAX_GROUP_ID_LENGTH:

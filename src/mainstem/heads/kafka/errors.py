@@ -78,6 +78,8 @@ _CODES: dict[type[BaseException], ErrorCode] = {
     core.ConcurrentTransactions: ErrorCode.CONCURRENT_TRANSACTIONS,
     core.TransactionAbortable: ErrorCode.TRANSACTION_ABORTABLE,
     core.UnstableOffsetCommit: ErrorCode.UNSTABLE_OFFSET_COMMIT,
+    core.OperationNotAttempted: ErrorCode.OPERATION_NOT_ATTEMPTED,
+    core.InvalidRegularExpression: ErrorCode.INVALID_REGULAR_EXPRESSION,
     # what has no line of its own
     PeerError: ErrorCode.INVALID_REQUEST,
     DiskError: ErrorCode.KAFKA_STORAGE_ERROR,

@@ -9,9 +9,10 @@ from tests.support.coordinator_log import CoordinatorLog
 from tests.support.group_world import FORMING_MS, Numbers, World, subscription
 from tests.support.simulated_clock import SimulatedClock, settle
 
+from mainstem.core.coordinator.hashing import java_string_hash
 from mainstem.core.errors import InvalidGroupId, NotCoordinator
 from mainstem.core.groups.config import GroupConfig
-from mainstem.core.groups.coordinator import GroupCoordinator, java_string_hash
+from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.requests import CommitRequest, OffsetToCommit
 from mainstem.core.groups.subscription import subscribed_topics
 

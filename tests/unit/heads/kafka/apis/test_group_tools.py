@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.kafka_node import KafkaNode, Peer
 
-from mainstem.core.groups.hosting import PartitionShardLog
+from mainstem.core.coordinator.partition_shard_log import PartitionShardLog
 from mainstem.core.groups.requests import CommitRequest, OffsetToCommit
 from mainstem.heads.kafka.authorized_operations import GROUP_OPERATIONS, OPERATIONS_NOT_ASKED_FOR
 from mainstem.heads.kafka.codes import ErrorCode
