@@ -17,6 +17,7 @@ from mainstem.config.broker import BrokerConfig
 from mainstem.core.partition import Partition
 from mainstem.core.replicas import Replicas
 from mainstem.log.directories import LogDirectories
+from mainstem.log.errors import LogCorrupt, is_passing
 from mainstem.model.errors import DiskError
 from mainstem.ports.clock import Clock
 
@@ -110,18 +111,24 @@ class Housekeeping:
         now_ms = self._clock.now_ms()
         due = [p for p in self._replicas.partitions.values() if p.log.needs_flush(now_ms)]
         for partition in due:
-            try:
-                await asyncio.to_thread(partition.log.flush)
-                self.flush_count += 1
-            except DiskError as error:
-                partition.fail(error)
+            if partition.is_open:
+                try:
+                    await asyncio.to_thread(partition.log.flush)
+                    self.flush_count += 1
+                except DiskError as error:
+                    self._meet(error, partition)
+                except OSError as error:  # nobody knows what reached the disk
+                    partition.fail(error)
 
     async def purge(self) -> None:
         """Removes what was deleted long enough ago that nobody reads it any more."""
         now_ms = self._clock.now_ms()
         for partition in list(self._replicas.partitions.values()):
-            if partition.log.has_deleted_segments:
-                await asyncio.to_thread(partition.log.purge_deleted, now_ms)
+            if partition.is_open and partition.log.has_deleted_segments:
+                try:
+                    await asyncio.to_thread(partition.log.purge_deleted, now_ms)
+                except DiskError as error:
+                    self._meet(error, partition)
         await asyncio.to_thread(self._directories.purge_deleted, now_ms)
 
     async def checkpoint(self) -> None:
@@ -143,8 +150,18 @@ class Housekeeping:
             if partition.is_open:
                 try:
                     visit(partition)
-                except DiskError as error:
-                    partition.fail(error)
+                except (OSError, DiskError) as error:
+                    self._meet(error, partition)
             if self._clock.monotonic_ms() > slice_end:
                 await asyncio.sleep(0)
                 slice_end = self._clock.monotonic_ms() + _SLICE_MS
+
+    def _meet(self, error: OSError | DiskError, partition: Partition) -> None:
+        """A full disk or a damaged batch is met again at the next turn of the duty; all else is the end."""
+        if not partition.is_open:
+            return
+        passing = is_passing(error) if isinstance(error, OSError) else error.is_passing
+        if passing or isinstance(error, LogCorrupt):
+            logger.warning("%s: %s", partition.topic_partition, error)
+        else:
+            partition.fail(error)

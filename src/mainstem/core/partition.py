@@ -27,7 +27,7 @@ from typing import NamedTuple, Protocol
 from mainstem.config.topic import TopicConfig
 from mainstem.core.errors import FencedLeaderEpoch, PolicyViolation, StorageFailed, UnknownLeaderEpoch
 from mainstem.log.durability import Durability
-from mainstem.log.errors import LogWriteFailed, OffsetOutOfRange
+from mainstem.log.errors import LogCorrupt, OffsetOutOfRange
 from mainstem.log.log_slice import LogSlice
 from mainstem.log.partition_log import PartitionLog
 from mainstem.log.staged import AppendOutcome, AppendRun, StagedBatch
@@ -234,10 +234,13 @@ class Partition:
             item.slot.complete(item.place, result)
 
     def _storage_error(self, error: Exception) -> Exception:
-        """What a client is told of a failed write; takes the partition offline if its directory is."""
+        """What a client is told of a disk's error; takes the partition offline unless that may pass.
+
+        Damaged batches are lost to who asks for them, and nobody else: others can still be read and written.
+        """
         if not isinstance(error, DiskError):
             return error
-        if not (isinstance(error, LogWriteFailed) and error.is_full):
+        if not (error.is_passing or isinstance(error, LogCorrupt)):
             self.fail(error)
         return StorageFailed(str(error))
 

@@ -231,6 +231,7 @@ class Replicas:
             logger.error("partition %s is offline: %s", key, error)
             self._failed[key] = str(error)
             self._tell_resigned(partition)
+            self._directories.fail(partition.log.directory.rpartition("/")[0], str(error))
 
     def close(self) -> None:
         reason = NotLeaderOrFollower("the broker is stopping")

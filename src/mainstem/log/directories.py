@@ -90,15 +90,26 @@ class LogDirectories:
             raise LogDirectoryFailed(f"no log directory can be used ({reasons})")
 
     def _take_over(self, path: str, opened: OpenedDirectory) -> None:
-        now_ms = self._storage.clock.now_ms()
-        self._removals += [(now_ms, folder) for folder in opened.deleted_folders]
         for log in opened.logs:
-            other = self._logs.setdefault(log.topic_partition, log)
-            if other is not log:
+            other = self._logs.get(log.topic_partition)
+            if other is not None:
+                self._let_go(opened)
                 raise LogDirectoryFailed(
                     f"{log.topic_partition} is in {other.directory} and in {path}: "
                     "move one of them away, or run with one of the two directories"
                 )
+        now_ms = self._storage.clock.now_ms()
+        self._removals += [(now_ms, folder) for folder in opened.deleted_folders]
+        self._logs.update((log.topic_partition, log) for log in opened.logs)
+
+    def _let_go(self, opened: OpenedDirectory) -> None:
+        """Leaves every directory as a crash would: what is written down of all their logs stays as it is."""
+        for log in (*self._logs.values(), *opened.logs):
+            log.abandon()
+        self._logs.clear()
+        for directory in self._directories.values():
+            directory.release()
+        self._directories.clear()
 
     def close(self) -> None:
         """Closes every log and marks each directory as cleanly stopped."""
@@ -198,7 +209,7 @@ class LogDirectories:
 
     def _refusal(self, path: str, error: OSError) -> DiskError:
         if is_full_disk(error):
-            return LogWriteFailed(f"no room for a new partition in {path}: {error.strerror}", is_full=True)
+            return LogWriteFailed(f"no room for a new partition in {path}: {error.strerror}", is_passing=True)
         self.fail(path, str(error))
         return LogDirectoryFailed(f"{path}: {error}")
 

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+from typing import Final
+
 from mainstem.model.errors import DiskError, PeerError
+
+# What a later attempt may not meet: no room, or too many open files or too little memory at this moment.
+_PASSING: Final = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+)
+
+
+def is_passing(error: OSError) -> bool:
+    """Whether the storage is as good as before, and only refused this one time."""
+    return error.errno in _PASSING
 
 
 class OffsetOutOfRange(PeerError):
@@ -68,17 +81,23 @@ class TransactionCoordinatorFenced(PeerError):
 class LogWriteFailed(DiskError):
     """The append did not happen; the log is as it was before."""
 
-    def __init__(self, message: str, *, is_full: bool = False) -> None:
+    def __init__(self, message: str, *, is_passing: bool = False) -> None:
         super().__init__(message)
-        self.is_full = is_full  # out of space or quota: writes may succeed again later
+        self.is_passing = is_passing  # out of space or descriptors: writes may succeed again later
 
 
 class LogReadFailed(DiskError):
     """The disk refused a read; what the log holds is unknown."""
 
+    def __init__(self, message: str, *, is_passing: bool = False) -> None:
+        super().__init__(message)
+        self.is_passing = is_passing
+
 
 class LogClosed(DiskError):
     """The log was closed or deleted while somebody still held it."""
+
+    is_passing = True  # nothing is wrong with the disk
 
 
 class LogDirectoryFailed(DiskError):

@@ -18,7 +18,6 @@ part stays and the batches behind it are refused one by one.
 
 from __future__ import annotations
 
-import errno
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +35,7 @@ from mainstem.log.errors import (
     LogReadFailed,
     LogWriteFailed,
     OffsetOutOfRange,
+    is_passing,
 )
 from mainstem.log.leader_epochs import LeaderEpochs
 from mainstem.log.log_slice import LogSlice
@@ -55,7 +55,6 @@ from mainstem.model.ids import TopicId, TopicPartition
 # So much of the active segment may be unflushed before housekeeping flushes it: it bounds what a start
 # after a crash has to read.
 MAX_UNFLUSHED_BYTES: Final = 128 * 1024 * 1024
-_FULL_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NEVER: Final = 2**63 - 1
 _OFFSET_ENTRY_BYTES: Final = 8
 _TIME_ENTRY_BYTES: Final = 12
@@ -101,6 +100,7 @@ class PartitionLog:
         self._has_new_names = has_new_names  # a flush has to make them durable
         self._flushed_ms = storage.clock.now_ms()
         self._flushing = threading.Lock()
+        self._flush_failure: OSError | None = None
         self._pending_deletions = PendingDeletions()
         self._roll_after_ms = self._jittered_segment_ms()
 
@@ -215,7 +215,7 @@ class PartitionLog:
             self._cut_torn_write(segment, error)
             raise LogWriteFailed(
                 f"cannot write to {segment.log_path}: {error.strerror or error}",
-                is_full=error.errno in _FULL_DISK,
+                is_passing=is_passing(error),
             ) from error
         piece.apply(segment)
         self.log_end_offset = piece.next_offset
@@ -285,7 +285,7 @@ class PartitionLog:
         except OSError as error:
             raise LogWriteFailed(
                 f"cannot begin a new segment in {self.directory}: {error.strerror or error}",
-                is_full=error.errno in _FULL_DISK,
+                is_passing=is_passing(error),
             ) from error
         before.retire()
         self._has_new_names = True
@@ -353,8 +353,8 @@ class PartitionLog:
         try:
             return self._pending_deletions.purge(self._storage.disk, now_ms)
         except OSError as error:
-            raise LogDirectoryFailed(
-                f"cannot remove dropped segments of {self.directory}: {error}"
+            raise LogWriteFailed(
+                f"cannot remove dropped segments of {self.directory}: {error}", is_passing=is_passing(error)
             ) from error
 
     def delete_records(self, offset: int) -> None:
@@ -378,7 +378,11 @@ class PartitionLog:
         try:
             return self._locate(offset, max_bytes, limit_offset, at_least_one)
         except OSError as error:
-            raise LogReadFailed(f"cannot read the log of {self.topic_partition}: {error}") from error
+            raise self._read_failed(error) from error
+
+    def _read_failed(self, error: OSError) -> LogReadFailed:
+        message = f"cannot read the log of {self.topic_partition}: {error}"
+        return LogReadFailed(message, is_passing=is_passing(error))
 
     def _locate(self, offset: int, max_bytes: int, limit_offset: int, at_least_one: bool) -> LogSlice | None:
         number = bisect_right(self._base_offsets, offset) - 1
@@ -461,7 +465,7 @@ class PartitionLog:
                     continue
                 if isinstance(error, LogCorrupt):
                     raise
-                raise LogReadFailed(f"cannot read the log of {self.topic_partition}: {error}") from error
+                raise self._read_failed(error) from error
 
     # --- durability, from any thread
 
@@ -481,22 +485,45 @@ class PartitionLog:
     def flush(self) -> int:
         """Blocks until all that was appended before the call is on stable storage; its end offset.
 
-        Raises `OSError` from the disk: after it nobody knows what is stored.
+        Raises `OSError` from the disk: after it nobody knows what is stored, and no later flush may claim
+        to know. So the error stays, and every later call raises it.
         """
         with self._flushing:
             if self.is_closed:
                 raise LogClosed(f"the log of {self.topic_partition} is closed")
+            if self._flush_failure is not None:
+                raise LogDirectoryFailed(f"{self.directory}: {self._flush_failure}")
             end_offset, appended_bytes = self.log_end_offset, self._appended_bytes
-            has_new_names, self._has_new_names = self._has_new_names, False
-            self._sync_segments()
-            if has_new_names:
-                self._storage.disk.sync_directory(self.directory)
-            if self.epochs.is_dirty:
-                self.epochs.save(self._storage.disk, self.directory, sync=True)
+            try:
+                self._make_durable()
+            except OSError as error:
+                self._flush_failure = error
+                raise
             self._flushed_ms = self._storage.clock.now_ms()
             self._flushed_bytes = appended_bytes
-            self.recovery_point = max(self.recovery_point, end_offset)
+            if self._save_epochs():
+                self.recovery_point = max(self.recovery_point, end_offset)
             return end_offset
+
+    def _make_durable(self) -> None:
+        has_new_names, self._has_new_names = self._has_new_names, False
+        self._sync_segments()
+        if has_new_names:
+            self._storage.disk.sync_directory(self.directory)
+
+    def _save_epochs(self) -> bool:
+        """False when there is no room for the checkpoint: recovery then reads the batches in its place."""
+        if not self.epochs.is_dirty:
+            return True
+        try:
+            self.epochs.save(self._storage.disk, self.directory, sync=True)
+        except OSError as error:
+            self.epochs.is_dirty = True
+            if not is_passing(error):
+                self._flush_failure = error
+                raise
+            return False
+        return True
 
     def _sync_segments(self) -> None:
         segments = self.segments
@@ -520,6 +547,8 @@ class PartitionLog:
                 active.trim()
             if self.log_end_offset > self.recovery_point or self.epochs.is_dirty:
                 self.flush()
+            if self.epochs.is_dirty:
+                raise OSError("no room for the leader epochs")
             if self.producers.entries:
                 write_snapshot(disk, self.directory, self.log_end_offset, self.producers.entries)
             self._pending_deletions.purge(disk, _NEVER)

@@ -29,6 +29,8 @@ class BrokerError(MainstemError):
 class DiskError(MainstemError):
     """The storage below us is at fault."""
 
+    is_passing = False  # it may be over by itself: room comes back, the medium does not
+
 
 class MalformedRecords(PeerError):
     """The records inside a batch cannot be read: lengths or counts that lie, or a broken codec stream."""
