@@ -13,7 +13,7 @@ PYTEST_ARGS ?=
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(SETUP_STAMP): requirements/dev.lock pyproject.toml tools/make-venv.sh
+$(SETUP_STAMP): requirements/dev.lock pyproject.toml tools/make-venv.sh tools/compile_twins.py $(wildcard src/mainstem/*/*.pyx)
 	@tools/make-venv.sh $(VENV)
 	@touch $@
 

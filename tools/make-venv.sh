@@ -32,5 +32,10 @@ if [[ ! -x $venv/bin/python ]] || ! "$venv/bin/python" -c '' 2>/dev/null; then
   "$python" -m venv "$venv"
 fi
 echo "setting up $venv with $("$venv/bin/python" --version)"
+# The tests run the compiled twins too; without a compiler all else works.
+if ! command -v cc >/dev/null && command -v apt-get >/dev/null && [[ $(id -u) == 0 ]]; then
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends gcc libc6-dev python3-dev >/dev/null || true
+fi
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.lock
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
