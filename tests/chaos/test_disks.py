@@ -1,4 +1,4 @@
-"""Disks that are full, turn read-only or are not there: what was acknowledged stays, the rest goes on."""
+"""Disks that are full, go away or are not there: what was acknowledged stays, the rest goes on."""
 
 from __future__ import annotations
 
@@ -108,22 +108,23 @@ def partitions_under(folder: Path, topic: str) -> set[int]:
     return {int(name.rpartition("-")[2]) for name in names if name.rpartition("-")[0] == topic}
 
 
-def test_a_directory_that_turns_read_only_takes_its_own_partitions_offline(tmp_path: Path) -> None:
+def test_a_directory_that_goes_away_takes_its_own_partitions_offline(tmp_path: Path) -> None:
     _, second, options = two_directories(tmp_path)
     wrapper = small_disk.wrapper(second, "64m")
     with BrokerProcess(tmp_path / "data", options, wrapper=wrapper) as broker:
-        create(broker.bootstrap, "spread", 4)
+        create(broker.bootstrap, "spread", 4, **{"segment.bytes": "1048576"})
         bad = partitions_under(small_disk.inside(broker.pid, second), "spread")
         assert len(bad) == 2
+        large = bytes(600_000)  # the next one begins a segment, in a folder that is not there any more
         writer = Writer(broker.bootstrap)
         for partition in range(4):
-            assert isinstance(writer.write("spread", partition, b"before"), Message)
-        small_disk.remount(broker.pid, second, "ro")
+            assert isinstance(writer.write("spread", partition, large), Message)
+        small_disk.take_away(broker.pid, second)
         for partition in range(4):
-            outcome = writer.write("spread", partition, b"after")
+            outcome = writer.write("spread", partition, large)
             assert isinstance(outcome, KafkaError) == (partition in bad)
         for partition in set(range(4)) - bad:
-            assert read_all(broker.bootstrap, "spread", partition) == [b"before", b"after"]
+            assert read_all(broker.bootstrap, "spread", partition) == [large, large]
         assert "disk2" in broker.log_text()
         create(broker.bootstrap, "later", 3)  # new partitions go where there is a disk
         for partition in range(3):

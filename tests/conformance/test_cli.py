@@ -523,7 +523,7 @@ def test_the_files_of_a_broker_are_whole_and_readable(start_broker: StartBroker)
 def test_without_a_broker_every_command_says_so(arguments: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    done = MainstemCommand(f"127.0.0.1:{port}").run(*arguments.split())
+    done = MainstemCommand(f"127.0.0.1:{port}").run(*arguments)
     assert (done.code, done.stdout) == (ExitCode.UNREACHABLE, "")
     assert done.stderr.startswith(f"error: cannot reach a broker at 127.0.0.1:{port}: connection refused.")
     assert "mainstem start" in done.stderr

@@ -41,7 +41,7 @@ def test_metadata(bootstrap: str, new_topic: NewName) -> None:
 
 
 def test_an_unknown_topic_is_said_to_be_unknown(bootstrap: str, new_name: NewName) -> None:
-    (described,) = metadata(bootstrap, new_name())["topics"]
+    (described,) = metadata(bootstrap, new_name(), "-X", "allow.auto.create.topics=false")["topics"]
     assert described["partitions"] == []
     assert "Unknown topic" in described["error"]
 

@@ -22,8 +22,9 @@ def kcat(bootstrap: str, *words: str, stdin: bytes = b"") -> bytes:
     return done.stdout
 
 
-def metadata(bootstrap: str, topic: str = "") -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(kcat(bootstrap, "-L", "-J", *(["-t", topic] if topic else [])))
+def metadata(bootstrap: str, topic: str = "", *words: str) -> dict[str, Any]:
+    chosen = ["-t", topic] if topic else []
+    answer: dict[str, Any] = json.loads(kcat(bootstrap, "-L", "-J", *chosen, *words))
     return answer
 
 

@@ -25,7 +25,8 @@ def inside(pid: int, path: Path) -> Path:
     return Path(f"/proc/{pid}/root{path}")
 
 
-def remount(pid: int, path: Path, option: str) -> None:
+def take_away(pid: int, path: Path) -> None:
+    """Unmounts it under the process: files that are open stay usable, everything else is gone."""
     own_users = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
     command = ["nsenter", "--target", str(pid), *own_users, "--mount"]
-    subprocess.run([*command, "mount", "-o", f"remount,{option}", str(path)], check=True, timeout=10)
+    subprocess.run([*command, "umount", "--lazy", str(path)], check=True, timeout=10)

@@ -105,7 +105,7 @@ class ConfigRules:
         option = known.get(name)
         if option is None:
             raise unknown_option(name, value, known)
-        return format_value(option.parse(value)) or ""
+        return option.plain_text(value) or ""
 
     def _broker_now(self, image: ClusterImage) -> BrokerConfig:
         defaults = image.broker_configs.get("")

@@ -75,7 +75,7 @@ class BrokerConfig(BrokerOptions):
         for layer in reversed(self.layers):
             if option.name in layer.values and layer.source not in seen:
                 seen.add(layer.source)
-                yield layer.source, format_value(option.parse(layer.values[option.name]))
+                yield layer.source, option.plain_text(layer.values[option.name])
         yield Source.DEFAULT, option.default_text
 
     def origin_of(self, name: str) -> str:

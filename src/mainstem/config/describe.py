@@ -67,11 +67,12 @@ def describe_topic(
     entries = []
     for option in _chosen(TOPIC_OPTIONS, names):
         synonyms = []
+        value = format_value(getattr(config, option.field_name))
         if option.name in overrides:
-            own = format_value(option.parse(overrides[option.name]))
-            synonyms.append(ConfigSynonym(option.name, _shown(option, own), Source.DYNAMIC_TOPIC))
+            value = option.plain_text(overrides[option.name])
+            synonyms.append(ConfigSynonym(option.name, _shown(option, value), Source.DYNAMIC_TOPIC))
         synonyms.extend(_inherited(option, broker))
-        entries.append(_entry(option, format_value(getattr(config, option.field_name)), synonyms, False))
+        entries.append(_entry(option, value, synonyms, False))
     return entries
 
 
@@ -95,7 +96,7 @@ def describe_cluster_defaults(
     entries = []
     for option in _chosen(BROKER_OPTIONS, names):
         if option.name in settings:
-            value = format_value(option.parse(settings[option.name]))
+            value = option.plain_text(settings[option.name])
             synonym = ConfigSynonym(option.name, _shown(option, value), Source.DYNAMIC_DEFAULT_BROKER)
             entries.append(_entry(option, value, [synonym], not option.is_dynamic))
     return entries

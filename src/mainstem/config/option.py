@@ -108,6 +108,13 @@ class Option:
             raise self._refusal(text, problem, origin)
         return value
 
+    def plain_text(self, text: str) -> str | None:
+        """A legal text in the one spelling that is stored and shown; a set keeps its order."""
+        value = self.parse(text)
+        if isinstance(value, frozenset):
+            return ",".join(dict.fromkeys(item.strip() for item in text.split(",") if item.strip()))
+        return format_value(value)
+
     def _refusal(self, text: str, problem: str, origin: str) -> ConfigError:
         shown = "(hidden)" if self.is_sensitive else text
         cure = f"legal: {self.legal}" if self.legal else f"see: mainstem config explain {self.name}"

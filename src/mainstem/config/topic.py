@@ -11,7 +11,7 @@ from mainstem.config.errors import ConfigError
 from mainstem.config.option import Option
 from mainstem.config.suggest import unknown_option
 from mainstem.config.topic_options import TOPIC_OPTIONS, TopicConfig
-from mainstem.config.value import LONG_MAX, Value, format_value
+from mainstem.config.value import LONG_MAX, Value
 
 __all__ = [
     "DEFAULT_TOPIC_CONFIG",
@@ -26,7 +26,7 @@ DEFAULT_TOPIC_CONFIG = TopicConfig()
 
 def check_topic_override(name: str, value: str) -> str:
     """The value in its plain form ("7d" becomes "604800000"). Raises ConfigError where it is not legal."""
-    return format_value(_topic_option(name, value).parse(value)) or ""
+    return _topic_option(name, value).plain_text(value) or ""
 
 
 def check_topic_overrides(overrides: Mapping[str, str], broker: BrokerConfig) -> dict[str, str]:

@@ -331,8 +331,8 @@ async def test_list_options_take_and_lose_parts(node: Node) -> None:
         assert answer is None, answer
         return node.image.topics["a"].config.get("cleanup.policy")
 
-    assert await change("append", "compact") == "compact,delete"
-    assert await change("append", "compact") == "compact,delete"
+    assert await change("append", "compact") == "delete,compact"
+    assert await change("append", "compact") == "delete,compact"
     assert await change("subtract", "delete") == "compact"
     number = [ConfigChange("retention.ms", "append", "5")]
     assert type((await node.controller.alter_configs({TOPIC: number}))[TOPIC]) is InvalidConfig

@@ -48,19 +48,21 @@ FIRST_VERSIONS: Final = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
+FIRST_WITH_LEADER_EPOCH: Final = 4
 _LOOK_UPS_AT_A_TIME: Final = 16  # each reads files, in a thread
 
 
 class Found(NamedTuple):
     offset: int = -1
     timestamp: int = -1
-    leader_epoch: int = -1
+    leader_epoch: int = -1  # told from version 4 on
 
 
 NOTHING: Final = Found()
 
 
 class Question(NamedTuple):
+    version: int
     topic: str
     wanted: ListOffsetsPartition
     answer: ListOffsetsPartitionResponse  # to be filled in
@@ -72,7 +74,10 @@ async def handle(context: RequestContext, request: ListOffsetsRequest) -> ListOf
     for topic in request.topics:
         answers = [ListOffsetsPartitionResponse(partition_index=p.partition_index) for p in topic.partitions]
         response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
-        questions += [Question(topic.name, *pair) for pair in zip(topic.partitions, answers, strict=True)]
+        questions += [
+            Question(context.version, topic.name, *pair)
+            for pair in zip(topic.partitions, answers, strict=True)
+        ]
     times_asked = Counter((one.topic, one.wanted.partition_index) for one in questions)
     slices = Slices()
     for_files: list[Question] = []
@@ -104,12 +109,12 @@ def _answer_at_once(broker: Broker, isolation: int, question: Question) -> None:
         return
     timestamp = question.wanted.timestamp
     if timestamp == LATEST:
-        _fill(question.answer, Found(_end(partition, isolation), leader_epoch=partition.leader_epoch))
+        _fill(question, Found(_end(partition, isolation), leader_epoch=partition.leader_epoch))
     elif timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = partition.log_start_offset
-        _fill(question.answer, Found(start, leader_epoch=partition.epoch_of(start)))
+        _fill(question, Found(start, leader_epoch=partition.epoch_of(start)))
     else:
-        _fill(question.answer, NOTHING)
+        _fill(question, NOTHING)
 
 
 async def _answer_from_files(broker: Broker, isolation: int, question: Question) -> None:
@@ -124,9 +129,9 @@ async def _answer_from_files(broker: Broker, isolation: int, question: Question)
         question.answer.error_code = error_code(error)
         return
     if record is None or record.offset >= _end(partition, isolation):
-        _fill(question.answer, NOTHING)
+        _fill(question, NOTHING)
     else:
-        _fill(question.answer, Found(record.offset, record.timestamp_ms, record.leader_epoch))
+        _fill(question, Found(record.offset, record.timestamp_ms, record.leader_epoch))
 
 
 def _partition(broker: Broker, question: Question) -> Partition:
@@ -139,10 +144,12 @@ def _end(partition: Partition, isolation: int) -> int:
     return partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
 
 
-def _fill(answer: ListOffsetsPartitionResponse, found: Found) -> None:
+def _fill(question: Question, found: Found) -> None:
+    answer = question.answer
     answer.offset = found.offset
     answer.timestamp = found.timestamp
-    answer.leader_epoch = found.leader_epoch
+    if question.version >= FIRST_WITH_LEADER_EPOCH:
+        answer.leader_epoch = found.leader_epoch
 
 
 def refuse(request: ListOffsetsRequest, code: ErrorCode, message: str) -> ListOffsetsResponse:  # noqa: ARG001

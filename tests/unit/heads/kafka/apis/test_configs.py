@@ -184,7 +184,7 @@ async def test_single_options_are_changed(node: KafkaNode, peer: Peer, version: 
     assert node.broker.image.topics["t"].config == {
         "flush.ms": "5",
         "segment.ms": "3600000",
-        "cleanup.policy": "compact,delete",
+        "cleanup.policy": "delete,compact",
     }
     assert await changed(peer, TOPIC, "t", ("cleanup.policy", SUBTRACT, "delete")) == 0
     assert node.broker.partition("t", 0).config.cleanup_policy == {"compact"}

@@ -144,7 +144,9 @@ async def test_not_where_the_client_does_not_want_it(node: KafkaNode, peer: Peer
 
 @pytest.fixture
 async def strict_node(tmp_path: Path) -> AsyncIterator[KafkaNode]:
-    node = await KafkaNode(tmp_path / "strict", {"auto.create.topics.enable": "false"}).start()
+    folder = tmp_path / "strict"
+    folder.mkdir()
+    node = await KafkaNode(folder, {"auto.create.topics.enable": "false"}).start()
     yield node
     await node.stop()
 
