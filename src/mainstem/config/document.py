@@ -15,6 +15,7 @@ from mainstem.config.log_options import LogOptions
 from mainstem.config.node_options import NodeOptions
 from mainstem.config.option import Option
 from mainstem.config.topic_options import TOPIC_OPTIONS
+from mainstem.config.transaction_options import TransactionOptions
 from mainstem.config.value import Kind
 
 _FILE = "docs/configuration.md"
@@ -74,6 +75,7 @@ def configuration_page() -> str:
         ("Logs", LogOptions),
         ("Connections", ConnectionOptions),
         ("Groups", GroupOptions),
+        ("Transactions", TransactionOptions),
     )
     parts = [_INTRODUCTION, "## Options of the broker\n"]
     for title, declaring in sections:

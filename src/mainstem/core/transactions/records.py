@@ -1,0 +1,101 @@
+"""What `__transaction_state` holds, in Kafka's own schema.
+
+A key is an int16, the kind, and the key's message; a value is an int16 version and the value's message; no
+value deletes what the key names.
+
+    kind  key               value
+       0  transactional id  producer id and epoch, time-out, state, partitions, times [, tagged fields]
+
+Values are written in version 1, which has tagged fields; versions 0 and 1 are read. Some of the tagged
+fields are ours, with tags from 10000 on: Kafka and its tools pass over them.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from mainstem.core.transactions.states import TransactionState
+from mainstem.core.transactions.transaction import StoredTransaction
+from mainstem.model.ids import TopicPartition
+from mainstem.wire.errors import WireError
+from mainstem.wire.kafka.codec import decode, encode
+from mainstem.wire.kafka.extensions.transaction_log import OurTransactionLogValue
+from mainstem.wire.kafka.records.transaction_log import PartitionsSchema, TransactionLogKey
+
+TRANSACTION_KIND: Final = 0
+VALUE_VERSION: Final = 1
+
+_INT16 = Struct(">h")
+_KEY_PREFIX = _INT16.pack(TRANSACTION_KIND)
+_VALUE_PREFIX = _INT16.pack(VALUE_VERSION)
+
+
+class TransactionRecord(NamedTuple):
+    transactional_id: str
+    value: StoredTransaction | None
+
+
+def encode_record(record: TransactionRecord) -> tuple[bytes, bytes | None]:
+    key = _KEY_PREFIX + encode(TransactionLogKey(transactional_id=record.transactional_id), 0)
+    return key, None if record.value is None else _encode_value(record.value)
+
+
+def _encode_value(stored: StoredTransaction) -> bytes:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in sorted(stored.partitions):
+        by_topic.setdefault(topic, []).append(partition)
+    partitions = [PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in by_topic.items()]
+    message = OurTransactionLogValue(
+        producer_id=stored.producer_id,
+        previous_producer_id=stored.previous_producer_id,
+        next_producer_id=stored.next_producer_id,
+        producer_epoch=stored.producer_epoch,
+        transaction_timeout_ms=stored.timeout_ms,
+        transaction_status=int(stored.state),
+        # as Kafka has it: without a transaction there is no list, not even an empty one
+        transaction_partitions=None if stored.state is TransactionState.EMPTY else partitions,
+        transaction_last_update_timestamp_ms=stored.update_ms,
+        transaction_start_timestamp_ms=stored.start_ms,
+        client_transaction_version=stored.protocol,
+        last_producer_epoch=stored.last_producer_epoch,
+    )
+    return _VALUE_PREFIX + encode(message, VALUE_VERSION)
+
+
+def decode_record(key: bytes, value: bytes | memoryview | None) -> TransactionRecord | None:
+    """Nothing for a kind, a version or bytes that we do not know: a newer broker may have written them."""
+    try:
+        if len(key) < 2:
+            return None
+        (kind,) = _INT16.unpack_from(key)
+        if kind != TRANSACTION_KIND:
+            return None
+        message, _ = decode(TransactionLogKey, 0, key, 2)
+        return TransactionRecord(message.transactional_id, None if value is None else _decode_value(value))
+    except (WireError, ValueError):
+        return None
+
+
+def _decode_value(value: bytes | memoryview) -> StoredTransaction:
+    if len(value) < 2:
+        raise WireError("a record's value without a version")
+    version: int = _INT16.unpack_from(value)[0]
+    message, _ = decode(OurTransactionLogValue, version, value, 2)
+    return StoredTransaction(
+        producer_id=message.producer_id,
+        producer_epoch=message.producer_epoch,
+        timeout_ms=message.transaction_timeout_ms,
+        state=TransactionState(message.transaction_status),
+        update_ms=message.transaction_last_update_timestamp_ms,
+        start_ms=message.transaction_start_timestamp_ms,
+        partitions=frozenset(
+            TopicPartition(each.topic, partition)
+            for each in message.transaction_partitions or ()
+            for partition in each.partition_ids
+        ),
+        protocol=message.client_transaction_version,
+        last_producer_epoch=message.last_producer_epoch,
+        previous_producer_id=message.previous_producer_id,
+        next_producer_id=message.next_producer_id,
+    )
