@@ -46,6 +46,8 @@ from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
 from mainstem.core.housekeeping import Housekeeping
 from mainstem.core.image import Endpoint
+from mainstem.core.quotas.clients import ClientQuotas, quota_windows
+from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.core.replicas import Replicas
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.log.directories import DirectorySettings, LogDirectories
@@ -210,6 +212,8 @@ class BrokerApplication:
             GroupConfig.of(config()),
             partition_count=config().offsets_topic_num_partitions,
         )
+        self._quotas = ClientQuotas.of(config(), self._clock.monotonic_ms)
+        self._connection_quotas = ConnectionQuotas(quota_windows(config()), self._clock.monotonic_ms)
         controller = Controller(
             store, self._follower, self._membership, ConfigRules(config.started_with), config
         )
@@ -219,6 +223,7 @@ class BrokerApplication:
             replicas=self._replicas,
             directories=self._directories,
             groups=self._groups,
+            quotas=self._quotas,
             turn=AppendTurn(self._loop.call_soon),
             clock=self._clock,
             config=config,
@@ -226,6 +231,7 @@ class BrokerApplication:
         self._broker = Broker(services)
         self._head = KafkaHead(self._broker)
         self._server = Server(self._loop, self._limits(config()))
+        self._server.connection_delay_ms = self._connection_quotas.delay_ms
         self._housekeeping = Housekeeping(self._replicas, self._directories, self._clock, config)
         config.on_change(self._on_config_change)
 
@@ -253,7 +259,14 @@ class BrokerApplication:
     async def _follow_metadata(self) -> None:
         hosted = HostedGroups(self._groups)
         self._replicas.listen(hosted)
-        for room in (self.config.on_image, hosted.on_image, self._replicas.apply, self._membership.on_image):
+        for room in (
+            self.config.on_image,
+            self._quotas.on_image,
+            self._connection_quotas.on_image,
+            hosted.on_image,
+            self._replicas.apply,
+            self._membership.on_image,
+        ):
             self._follower.subscribe(room)
         self._steps.push_async_callback(self._close_rooms)
         await self._follower.start()

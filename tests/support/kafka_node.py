@@ -32,6 +32,7 @@ from mainstem.core.groups.hosting import HostedGroups
 from mainstem.core.groups.offsets_topic import ensure_offsets_topic
 from mainstem.core.image import Endpoint, TopicImage
 from mainstem.core.ports import NewTopic
+from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.heads.session import Part, PendingAnswer, ReceiveBuffers
@@ -96,12 +97,14 @@ class KafkaNode:
         )
         rules = ConfigRules(config.started_with)
         controller = Controller(self.store, self.follower, self.membership, rules, config)
+        self.quotas = ClientQuotas.of(config(), self.clock.monotonic_ms)
         services = BrokerServices(
             metadata=self.follower,
             admin=controller,
             replicas=self.replicas,
             directories=self.directories,
             groups=self.groups,
+            quotas=self.quotas,
             turn=AppendTurn(loop.call_soon),
             clock=self.clock,
             config=config,
@@ -114,7 +117,13 @@ class KafkaNode:
     async def _join(self) -> None:
         hosted = HostedGroups(self.groups)
         self.replicas.listen(hosted)
-        for room in (self.config.on_image, hosted.on_image, self.replicas.apply, self.membership.on_image):
+        for room in (
+            self.config.on_image,
+            self.quotas.on_image,
+            hosted.on_image,
+            self.replicas.apply,
+            self.membership.on_image,
+        ):
             self.follower.subscribe(room)
         endpoint = Endpoint(LISTENER, "broker.test", 19092)
         await self.membership.join(Registration(1, "elsewhere.test", 9092, "rack-a", (endpoint,)))

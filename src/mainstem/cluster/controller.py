@@ -18,11 +18,12 @@ from typing import TypeVar
 
 from mainstem.cluster import keys
 from mainstem.cluster.config_changes import ConfigRules
-from mainstem.cluster.entries import encode_options, encode_topic
+from mainstem.cluster.entries import encode_options, encode_quotas, encode_topic
 from mainstem.cluster.follower import MetadataFollower
 from mainstem.cluster.membership import Membership, RandomBytes
 from mainstem.cluster.metadata_writer import Change, MetadataWriter
 from mainstem.cluster.producer_ids import ProducerIdBlocks
+from mainstem.cluster.quota_changes import changed_quotas
 from mainstem.cluster.reassignments import check_reassignment, elected, find_partition
 from mainstem.cluster.store import Compare, Delete, MetadataStore, Put
 from mainstem.cluster.topic_changes import (
@@ -40,7 +41,15 @@ from mainstem.core.errors import (
     UnknownTopicId,
 )
 from mainstem.core.image import ClusterImage, PartitionImage, TopicImage
-from mainstem.core.ports import ConfigChange, ConfigResource, NewPartitions, NewTopic, Reassignment
+from mainstem.core.ports import (
+    ConfigChange,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    QuotaChange,
+    Reassignment,
+)
+from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicId, TopicPartition, topic_id_text
 
@@ -220,6 +229,31 @@ class Controller:
             return _replacement(replace(self._image.topics[resource.name], config=options))
         key = keys.config_key(resource.kind, resource.name)
         return Change(Put(key, encode_options(options)) if options else Delete(key))
+
+    async def alter_quotas(
+        self, changes: Mapping[QuotaEntity, Sequence[QuotaChange]], *, validate_only: bool = False
+    ) -> dict[QuotaEntity, MainstemError | None]:
+        async with self._one_request:
+            answers: dict[QuotaEntity, MainstemError | None] = dict.fromkeys(changes)
+            for step in _steps(list(changes)):
+                writes: dict[QuotaEntity, Change] = {}
+                for entity in step:
+                    try:
+                        self._writer.check_control()
+                        limits = changed_quotas(self._image, entity, changes[entity])
+                    except MainstemError as error:
+                        answers[entity] = error
+                        continue
+                    if limits != self._image.quotas.get(entity, {}):
+                        key = keys.quota_key(entity)
+                        writes[entity] = Change(
+                            Put(key, encode_quotas(entity, limits)) if limits else Delete(key)
+                        )
+                if validate_only:
+                    await asyncio.sleep(0)
+                else:
+                    answers.update(await self._writer.write(writes))
+            return answers
 
     # --- leaders and replicas
 

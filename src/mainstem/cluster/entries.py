@@ -23,7 +23,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from mainstem.cluster.errors import EntryUnreadable
+from mainstem.core.errors import InvalidRequest
 from mainstem.core.image import BrokerImage, Endpoint, PartitionImage, TopicImage
+from mainstem.core.quotas.entity import QuotaEntity, checked_entity
 from mainstem.model.ids import topic_id_from_text, topic_id_text
 
 FORMAT_VERSION = 1
@@ -70,6 +72,11 @@ class ConfigEntry(_Versioned, frozen=True, kw_only=True):
     options: dict[str, str]
 
 
+class QuotaEntry(_Versioned, frozen=True, kw_only=True):
+    entity: dict[str, str | None]  # type to name; null: the default
+    limits: dict[str, float]
+
+
 class ProducerIdEntry(_Versioned, frozen=True, kw_only=True):
     next_producer_id: int
 
@@ -79,7 +86,15 @@ E = TypeVar("E", bound=_Versioned)
 _encoder = msgspec.json.Encoder()
 _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {
     kind: msgspec.json.Decoder(kind)
-    for kind in (ClusterEntry, ControllerEntry, BrokerEntry, TopicEntry, ConfigEntry, ProducerIdEntry)
+    for kind in (
+        ClusterEntry,
+        ControllerEntry,
+        BrokerEntry,
+        TopicEntry,
+        ConfigEntry,
+        QuotaEntry,
+        ProducerIdEntry,
+    )
 }
 
 
@@ -172,3 +187,18 @@ def broker_entry(
 
 def encode_options(options: Mapping[str, str]) -> bytes:
     return encode_entry(ConfigEntry(options=dict(options)))
+
+
+# --- quotas
+
+
+def encode_quotas(entity: QuotaEntity, limits: Mapping[str, float]) -> bytes:
+    return encode_entry(QuotaEntry(entity=entity.names, limits=dict(limits)))
+
+
+def decode_quotas(key: str, value: bytes) -> tuple[QuotaEntity, dict[str, float]]:
+    entry = decode_entry(QuotaEntry, key, value)
+    try:
+        return checked_entity(entry.entity.items()), entry.limits
+    except InvalidRequest as error:
+        raise EntryUnreadable(key, str(error)) from error

@@ -16,11 +16,13 @@ from mainstem.cluster.entries import (
     ControllerEntry,
     decode_broker,
     decode_entry,
+    decode_quotas,
     decode_topic,
 )
 from mainstem.cluster.errors import EntryUnreadable
 from mainstem.cluster.store import Event
 from mainstem.core.image import BrokerImage, ClusterImage, MetadataDelta, TopicImage
+from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.ids import TopicId
 
 NO_CONTROLLER = -1
@@ -52,6 +54,7 @@ class _Change:
         self._brokers: dict[int, BrokerImage] | None = None
         self._broker_configs: dict[str, Mapping[str, str]] | None = None
         self._other_configs: dict[str, Mapping[str, Mapping[str, str]]] | None = None
+        self._quotas: dict[QuotaEntity, Mapping[str, float]] | None = None
 
     def take(self, event: Event) -> None:
         key, value = event.key, event.value
@@ -61,6 +64,8 @@ class _Change:
             self._take_broker(event)
         elif key.startswith(keys.CONFIGS):
             self._take_config(key, value)
+        elif key.startswith(keys.QUOTAS):
+            self._take_quotas(key, value)
         elif key == keys.CONTROLLER:
             self._controller_id = (
                 NO_CONTROLLER if value is None else decode_entry(ControllerEntry, key, value).node_id
@@ -103,6 +108,15 @@ class _Change:
         _set_or_remove(of_kind, name, options)
         _set_or_remove(self._other_configs, kind, of_kind or None)
 
+    def _take_quotas(self, key: str, value: bytes | None) -> None:
+        if self._quotas is None:
+            self._quotas = dict(self._old.quotas)
+        if value is None:
+            self._quotas.pop(keys.split_quota_key(key), None)
+        else:
+            entity, limits = decode_quotas(key, value)
+            self._quotas[entity] = limits
+
     def result(self, revision: int) -> tuple[ClusterImage, MetadataDelta]:
         old = self._old
         created, changed, removed = self._topic_changes()
@@ -115,6 +129,7 @@ class _Change:
             topics_by_id=self._topics_by_id(created, changed, removed),
             broker_configs=old.broker_configs if self._broker_configs is None else self._broker_configs,
             other_configs=old.other_configs if self._other_configs is None else self._other_configs,
+            quotas=old.quotas if self._quotas is None else self._quotas,
         )
         delta = MetadataDelta(
             created=created,
@@ -123,6 +138,7 @@ class _Change:
             brokers_changed=image.brokers != old.brokers,
             broker_configs_changed=image.broker_configs != old.broker_configs,
             other_configs_changed=image.other_configs != old.other_configs,
+            quotas_changed=image.quotas != old.quotas,
             controller_changed=image.controller_id != old.controller_id,
         )
         return image, delta
@@ -178,6 +194,7 @@ def missing_as_deleted(image: ClusterImage, events: Iterable[Event], revision: i
         *(keys.broker_key(node_id) for node_id in image.brokers),
         *(keys.config_key("broker", name) for name in image.broker_configs),
         *(keys.config_key(kind, name) for kind, names in image.other_configs.items() for name in names),
+        *(keys.quota_key(entity) for entity in image.quotas),
         *([keys.CONTROLLER] if image.controller_id != NO_CONTROLLER else []),
     ]
     gone = [Event(key, None, revision) for key in known if key not in present]

@@ -7,6 +7,7 @@
     /mainstem/configs/broker/7         ConfigEntry: dynamic options of node 7
     /mainstem/configs/broker/          the same for all nodes (Kafka's default broker, named "")
     /mainstem/configs/group/billing    ConfigEntry of one group; other kinds stand beside it
+    /mainstem/quotas/user=alice        QuotaEntry: the limits of one entity; see `quota_key`
     /mainstem/producer-ids             ProducerIdEntry: the first id that nobody has
 
 One topic is one key, with all its partitions, so that it is made, changed and removed whole, and a
@@ -19,6 +20,10 @@ revision. A name is the rest of its key and may hold any character, a slash too.
 
 from __future__ import annotations
 
+from urllib.parse import quote, unquote
+
+from mainstem.core.quotas.entity import QuotaEntity
+
 ROOT = "/mainstem/"
 CLUSTER = ROOT + "cluster"
 CONTROLLER = ROOT + "controller"
@@ -26,6 +31,7 @@ PRODUCER_IDS = ROOT + "producer-ids"
 BROKERS = ROOT + "brokers/"
 TOPICS = ROOT + "topics/"
 CONFIGS = ROOT + "configs/"
+QUOTAS = ROOT + "quotas/"
 
 
 def broker_key(node_id: int) -> str:
@@ -43,3 +49,17 @@ def config_key(kind: str, name: str) -> str:
 def split_config_key(key: str) -> tuple[str, str]:
     kind, _, name = key[len(CONFIGS) :].partition("/")
     return kind, name
+
+
+def quota_key(entity: QuotaEntity) -> str:
+    """One key an entity: its parts with names in URL quotes; the default has no "=" and no name."""
+    parts = (kind if name is None else f"{kind}={quote(name, safe='')}" for kind, name in entity.parts)
+    return QUOTAS + "&".join(parts)
+
+
+def split_quota_key(key: str) -> QuotaEntity:
+    names: dict[str, str | None] = {}
+    for part in key[len(QUOTAS) :].split("&"):
+        kind, equals, name = part.partition("=")
+        names[kind] = unquote(name) if equals else None
+    return QuotaEntity.of(names)

@@ -10,11 +10,14 @@ from mainstem.config.group_options import GroupOptions
 from mainstem.config.log_options import LogOptions
 from mainstem.config.node_options import NodeOptions
 from mainstem.config.option import Option, options_of
+from mainstem.config.quota_options import QuotaOptions
 from mainstem.config.transaction_options import TransactionOptions
 
 
 @dataclass(frozen=True)
-class BrokerOptions(TransactionOptions, GroupOptions, ConnectionOptions, LogOptions, NodeOptions):
+class BrokerOptions(
+    QuotaOptions, TransactionOptions, GroupOptions, ConnectionOptions, LogOptions, NodeOptions
+):
     """The typed values; what a mixed-in class declares last is listed first."""
 
 

@@ -14,6 +14,7 @@ from mainstem.config.group_options import GroupOptions
 from mainstem.config.log_options import LogOptions
 from mainstem.config.node_options import NodeOptions
 from mainstem.config.option import Option
+from mainstem.config.quota_options import QuotaOptions
 from mainstem.config.topic_options import TOPIC_OPTIONS
 from mainstem.config.transaction_options import TransactionOptions
 from mainstem.config.value import Kind
@@ -76,6 +77,7 @@ def configuration_page() -> str:
         ("Connections", ConnectionOptions),
         ("Groups", GroupOptions),
         ("Transactions", TransactionOptions),
+        ("Quotas", QuotaOptions),
     )
     parts = [_INTRODUCTION, "## Options of the broker\n"]
     for title, declaring in sections:

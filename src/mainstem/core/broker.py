@@ -27,6 +27,7 @@ from mainstem.core.partition import Partition, ProduceResult
 from mainstem.core.ports import MetadataSource, TopicAdmin
 from mainstem.core.produce_request import ProduceDone, ProduceRequest
 from mainstem.core.producer_ids import ProducerIds
+from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
 from mainstem.core.slices import Slices
 from mainstem.log.directories import DirectoryDescription as DirectoryDescription
@@ -64,6 +65,7 @@ class BrokerServices:
     replicas: Replicas
     directories: LogDirectories
     groups: GroupCoordinator
+    quotas: ClientQuotas
     turn: AppendTurn
     clock: Clock
     config: Callable[[], BrokerConfig]
@@ -73,6 +75,7 @@ class Broker:
     def __init__(self, services: BrokerServices) -> None:
         self.admin = services.admin
         self.groups = services.groups
+        self.quotas = services.quotas
         self.clock = services.clock
         self.replicas = services.replicas
         self._metadata = services.metadata

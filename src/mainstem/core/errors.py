@@ -141,6 +141,21 @@ class StorageFailed(DiskError):
     """The directory of the partition failed or is full."""
 
 
+# --- quotas
+
+
+class UnsupportedQuotaEntity(PeerError):
+    """Quotas of a kind of entity that does not exist here."""
+
+
+class ThrottlingQuotaExceeded(PeerError):
+    """The client used up what it may change for now; it may ask again after `throttle_ms`."""
+
+    def __init__(self, throttle_ms: int) -> None:
+        super().__init__(f"the quota of changes is used up: try again in {throttle_ms} ms")
+        self.throttle_ms = throttle_ms
+
+
 # --- groups
 
 

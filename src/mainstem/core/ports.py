@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from mainstem.core.image import ClusterImage, TopicImage
+from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicId, TopicPartition
 
@@ -40,6 +41,11 @@ class ConfigChange:
 class ConfigResource:
     kind: str  # "topic", "broker", "group"
     name: str  # for a broker: its node id, or "" for the cluster-wide default
+
+
+class QuotaChange(NamedTuple):
+    name: str
+    value: float | None  # None: no limit any more
 
 
 class Reassignment(NamedTuple):
@@ -76,6 +82,10 @@ class TopicAdmin(Protocol):
     ) -> dict[ConfigResource, MainstemError | None]:
         """The old AlterConfigs: what is not named goes back to its default."""
         ...
+
+    async def alter_quotas(
+        self, changes: Mapping[QuotaEntity, Sequence[QuotaChange]], *, validate_only: bool = False
+    ) -> dict[QuotaEntity, MainstemError | None]: ...
 
     async def elect_leaders(
         self, partitions: Sequence[TopicPartition] | None, *, unclean: bool = False

@@ -41,9 +41,15 @@ class ConnectionHost(Protocol):
     @property
     def buffers(self) -> ReceiveBuffers: ...
 
+    def connection_delay_ms(self, ip: str) -> int:
+        """How long a connection that comes too soon is held before it is closed; 0: it is welcome."""
+        ...
+
     def opened(self, connection: Connection) -> None: ...
 
     def gone(self, connection: Connection) -> None: ...
+
+    def hold_off(self, transport: asyncio.Transport, delay_ms: int) -> None: ...
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -97,6 +103,10 @@ class Connection(asyncio.BufferedProtocol):
             _LOG.warning("refused a connection from %s: too many connections", self.peer_host)
             self._is_closing = self._is_gone = True
             self._transport.abort()
+            return
+        delay_ms = host.connection_delay_ms(self.peer_host)
+        if delay_ms:
+            self._hold_off(delay_ms)
             return
         self._is_admitted = True
         meters = host.meters
@@ -152,6 +162,14 @@ class Connection(asyncio.BufferedProtocol):
         self._host.gone(self)
         self._outbox.close()
         self._session.closed()
+
+    def _hold_off(self, delay_ms: int) -> None:
+        """The address connects too often: it waits without an answer, and is then sent away."""
+        self._host.counts.leave(self.peer_host)
+        self._host.meters.connections_throttled += 1
+        self._is_closing = self._is_gone = True
+        self._transport.pause_reading()
+        self._host.hold_off(self._transport, delay_ms)
 
     # --- called by the session
 

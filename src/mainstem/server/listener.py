@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mainstem.server.addresses import bind, unavailable
@@ -19,6 +19,11 @@ _LOG = logging.getLogger(__name__)
 _BACKLOG = 4096
 _LONGEST_TICK_S = 30.0
 _TICKS_PER_TIMEOUT = 10
+MOST_HELD_OFF = 1_000  # connections for which there is a quota and that wait to be closed; others go at once
+
+
+def _welcome(ip: str) -> int:  # noqa: ARG001
+    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class Server:
         self.meters = ServerMeters()
         self.counts = ConnectionCount(limits)
         self.tick = 0
+        self.connection_delay_ms: Callable[[str], int] = _welcome  # by address; who sets quotas replaces it
+        self._held_off: dict[asyncio.Transport, asyncio.TimerHandle] = {}
         self._listeners: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -87,6 +94,8 @@ class Server:
         """Accepts no more, lets requests that have begun finish until the deadline, then closes."""
         for listener in self._listeners:
             listener.close()
+        for transport in list(self._held_off):
+            self._let_go(transport)
         for connection in list(self._connections):
             connection.drain()
         try:
@@ -115,6 +124,16 @@ class Server:
         self._connections.discard(connection)
         if not self._connections:
             self._all_gone.set()
+
+    def hold_off(self, transport: asyncio.Transport, delay_ms: int) -> None:
+        if len(self._held_off) >= MOST_HELD_OFF:
+            transport.abort()
+            return
+        self._held_off[transport] = self.loop.call_later(delay_ms / 1000, self._let_go, transport)
+
+    def _let_go(self, transport: asyncio.Transport) -> None:
+        self._held_off.pop(transport).cancel()
+        transport.abort()
 
     # --- idle connections
 

@@ -11,6 +11,7 @@ class ServerMeters:
         "connections_idle_closed",
         "connections_open",
         "connections_refused",
+        "connections_throttled",
         "connections_total",
         "sendfile_bytes",
     )
@@ -23,4 +24,5 @@ class ServerMeters:
         self.connections_open = 0
         self.connections_total = 0
         self.connections_refused = 0
+        self.connections_throttled = 0  # for the quota of their address
         self.connections_idle_closed = 0

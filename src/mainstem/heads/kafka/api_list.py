@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mainstem.heads.kafka.apis import (
+    alter_client_quotas,
     alter_configs,
     alter_partition_reassignments,
     create_partitions,
@@ -12,6 +13,7 @@ from mainstem.heads.kafka.apis import (
     delete_groups,
     delete_records,
     delete_topics,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -64,6 +66,8 @@ COLD_APIS: Final[tuple[Handler, ...]] = (
     alter_partition_reassignments.HANDLER,
     list_partition_reassignments.HANDLER,
     offset_delete.HANDLER,
+    describe_client_quotas.HANDLER,
+    alter_client_quotas.HANDLER,
     describe_cluster.HANDLER,
     list_config_resources.HANDLER,
     describe_topic_partitions.HANDLER,

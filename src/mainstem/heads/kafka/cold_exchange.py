@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from time import perf_counter_ns
 from typing import Any, Final
 
 from mainstem.heads.kafka.codes import ErrorCode
@@ -31,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ColdExchange(Exchange):
-    __slots__ = ("_request", "_task")
+    __slots__ = ("_request", "_rest", "_spent_ns", "_task")
 
     _request: Message
 
@@ -47,6 +48,8 @@ class ColdExchange(Exchange):
 
     def serve(self, data: Buffer, position: int, end: int) -> None:
         self._task: asyncio.Task[Message] | None = None
+        self._rest: SteppedCoroutine[Message] | None = None
+        self._spent_ns = 0  # in the first step
         if end - position > MAX_BYTES:
             raise InvalidMessage(f"{end - position} bytes; only Produce takes more than {MAX_BYTES}")
         self._request, _ = decode(request_class(self.api.key), self.version, bytes(data[position:end]))
@@ -76,8 +79,9 @@ class ColdExchange(Exchange):
         except Exception as error:
             self._fail(error)
         else:
-            rest = SteppedCoroutine(coroutine, awaited)
-            self._task = asyncio.get_running_loop().create_task(rest)
+            self._spent_ns = perf_counter_ns() - self.started_ns
+            self._rest = SteppedCoroutine(coroutine, awaited)
+            self._task = asyncio.get_running_loop().create_task(self._rest)
             self._task.add_done_callback(self._on_task_done)
 
     def _on_task_done(self, task: asyncio.Task[Message]) -> None:
@@ -92,6 +96,8 @@ class ColdExchange(Exchange):
             self._fail(error)
 
     def _respond(self, response: Message) -> None:
+        if self.session.head.quotas.is_active:
+            self._charge(response)
         try:
             data = encode_response(self.api.key, self.version, self.correlation_id, response)
         except Exception as error:
@@ -101,6 +107,19 @@ class ColdExchange(Exchange):
         else:
             self.answer((data,))
 
+    def _charge(self, response: Message) -> None:
+        """A handler that found its client over a quota left the time to wait in its response."""
+        session = self.session
+        quotas = session.head.quotas
+        self.throttle(getattr(response, "throttle_time_ms", 0))
+        if quotas.limits_requests:
+            spent_ns = self._spent_ns or perf_counter_ns() - self.started_ns
+            if self._rest is not None:
+                spent_ns += self._rest.spent_ns
+            self.throttle(quotas.charge_time(session.principal, session.client_id, spent_ns))
+        if self.throttle_ms and hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = self.throttle_ms
+
     def _fail(self, error: BaseException) -> None:
         """Answers in the API's own form of an error, or else by closing the connection."""
         self._log(error)
@@ -108,6 +127,8 @@ class ColdExchange(Exchange):
         try:
             response = self._refusal(error_code(error), error_message(error))
             if response is not None:
+                if self.session.head.quotas.is_active:
+                    self._charge(response)
                 data = encode_response(self.api.key, self.version, self.correlation_id, response)
                 self.answer((data,))
                 return

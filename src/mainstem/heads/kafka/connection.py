@@ -15,9 +15,10 @@ its backlog, while
 - too many requests, or bytes of requests, of this connection have no answer yet,
 - requests of all connections together hold too much memory,
 - the peer does not read its answers,
+- its client has used more than its quota: it is muted for the time that its answer told it,
 
-and goes on from `finished`, `when_room` and `uncongested` respectively. A frame that is no request closes
-the connection, with one line in the log.
+and goes on from `finished`, `when_room`, `uncongested` and a timer respectively. A frame that is no
+request closes the connection, with one line in the log.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from mainstem.core.identity.principal import ANONYMOUS, Principal
 from mainstem.heads.kafka.context import Api, Exchange
 from mainstem.heads.session import Channel
 from mainstem.model.batch import Buffer
+from mainstem.ports.clock import TimerHandle
 from mainstem.wire.errors import TruncatedMessage, WireError
 from mainstem.wire.primitives import read_uvarint, skip_tagged_fields
 
@@ -73,6 +75,8 @@ class KafkaSession:
         "_is_taking",
         "_largest_bytes",
         "_max_held_bytes",
+        "_muted",
+        "_muted_until_ms",
         "channel",
         "client_id",
         "head",
@@ -103,6 +107,8 @@ class KafkaSession:
         self._is_awaiting_room = False
         self._is_draining = False
         self._is_closed = False
+        self._muted: TimerHandle | None = None
+        self._muted_until_ms = 0.0
 
     # --- called by the server
 
@@ -137,6 +143,7 @@ class KafkaSession:
     def closed(self) -> None:
         self._is_closed = True
         self._backlog = None
+        self._cancel_mute()
         if self._frame is not None:
             self._return_frame(self._frame)
         for exchange in list(self._exchanges):
@@ -318,6 +325,7 @@ class KafkaSession:
             or self._held_bytes >= self._max_held_bytes
             or self.channel.is_congested
             or self._buffers.is_exhausted
+            or self._muted is not None
             or self._is_draining
             or self._is_closed
         )
@@ -353,6 +361,30 @@ class KafkaSession:
             self._take(backlog)
         if not (self._is_paused or self._is_closed):
             self.channel.resume()
+
+    # --- quotas
+
+    def mute(self, throttle_ms: int) -> None:
+        """Reads nothing more for so long; answers leave all the same."""
+        clock = self.head.broker.clock
+        until_ms = clock.monotonic_ms() + throttle_ms
+        if self._is_closed or (self._muted is not None and until_ms <= self._muted_until_ms):
+            return
+        self._cancel_mute()
+        self._muted_until_ms = until_ms
+        self._muted = clock.call_later(throttle_ms, self._unmute)
+        if not (self._is_taking or self._is_paused):
+            self._is_paused = True
+            self.channel.pause()
+
+    def _unmute(self) -> None:
+        self._muted = None
+        self._go_on()
+
+    def _cancel_mute(self) -> None:
+        if self._muted is not None:
+            self._muted.cancel()
+            self._muted = None
 
     # --- the end
 

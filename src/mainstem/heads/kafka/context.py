@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainstem.core.identity.principal import Principal
+from mainstem.core.quotas.mutations import MeteredChanges
 from mainstem.heads.kafka.meters import ApiMeter
 from mainstem.heads.session import Part
 from mainstem.model.batch import Buffer
@@ -37,6 +38,15 @@ class RequestContext:
     correlation_id: int
     principal: Principal
 
+    def changes(self, *, first_strict: int) -> MeteredChanges:
+        """For changes of topics. From version `first_strict` on the client understands that its quota is used
+        up; one that does not is let have its way, and waits afterwards."""
+        broker = self.broker
+        allowance = broker.quotas.mutations(
+            self.principal, self.client_id, is_strict=self.version >= first_strict
+        )
+        return MeteredChanges(broker.admin, broker.image, allowance)
+
 
 class Api(NamedTuple):
     """A line of the dispatch table."""
@@ -53,7 +63,17 @@ class Api(NamedTuple):
 class Exchange:
     """One request and its answer."""
 
-    __slots__ = ("api", "buffer", "correlation_id", "held_bytes", "parts", "session", "started_ns", "version")
+    __slots__ = (
+        "api",
+        "buffer",
+        "correlation_id",
+        "held_bytes",
+        "parts",
+        "session",
+        "started_ns",
+        "throttle_ms",
+        "version",
+    )
 
     def __init__(
         self, session: KafkaSession, api: Api, version: int, correlation_id: int, started_ns: int
@@ -64,6 +84,7 @@ class Exchange:
         self.correlation_id = correlation_id
         self.started_ns = started_ns
         self.parts: Sequence[Part] | None = None
+        self.throttle_ms = 0  # how long the client is told to wait: its connection is muted meanwhile
         self.held_bytes = 0  # what this request counts in the memory of all requests
         self.buffer: bytearray | None = None  # on loan; goes back when the request is answered
 
@@ -78,6 +99,12 @@ class Exchange:
         `data` stays untouched until the answer.
         """
         raise NotImplementedError
+
+    def throttle(self, throttle_ms: int) -> None:
+        """The client is over a quota. Reading stops now; the answer is to tell why."""
+        if throttle_ms > self.throttle_ms:
+            self.throttle_ms = throttle_ms
+            self.session.mute(throttle_ms)
 
     def answer(self, parts: Sequence[Part]) -> None:
         """The whole response, size included. Called exactly once."""

@@ -27,6 +27,7 @@ class KafkaHead:
     def __init__(self, broker: Broker) -> None:
         config = broker.config
         self.broker = broker
+        self.quotas = broker.quotas
         self.meters = HeadMeters()
         self.topic_names = TopicNames()
         self.produce_routes = ProduceRoutes(produce.MAX_VERSION)

@@ -49,6 +49,9 @@ _CODES: dict[type[BaseException], ErrorCode] = {
     core.NotEnoughReplicas: ErrorCode.NOT_ENOUGH_REPLICAS,
     core.RequestTimedOut: ErrorCode.REQUEST_TIMED_OUT,
     core.StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
+    # quotas
+    core.UnsupportedQuotaEntity: ErrorCode.UNSUPPORTED_VERSION,
+    core.ThrottlingQuotaExceeded: ErrorCode.THROTTLING_QUOTA_EXCEEDED,
     # groups
     core.InvalidGroupId: ErrorCode.INVALID_GROUP_ID,
     core.GroupIdNotFound: ErrorCode.GROUP_ID_NOT_FOUND,

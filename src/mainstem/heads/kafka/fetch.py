@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Final
 
 from mainstem.core.fetch_request import FetchEntry, FetchRequest
@@ -24,7 +25,7 @@ from mainstem.heads.kafka.fetch_envelope import (
     read_request,
     topic_naming,
 )
-from mainstem.heads.kafka.fetch_response import Refusal, pack_error, pack_response
+from mainstem.heads.kafka.fetch_response import Refusal, pack_empty, pack_response
 from mainstem.heads.kafka.fetch_session import FetchPlan, SessionRefused, Told
 from mainstem.heads.kafka.leader_hints import HINTED, hinted_addresses, leader_hint
 from mainstem.model.batch import Buffer
@@ -38,7 +39,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class FetchExchange(Exchange):
-    __slots__ = ("_isolation", "_plan", "_waiting")
+    __slots__ = ("_isolation", "_plan", "_spent_ns", "_waiting")
 
     _plan: FetchPlan
     _isolation: int
@@ -49,6 +50,7 @@ class FetchExchange(Exchange):
 
     def serve(self, data: Buffer, position: int, end: int) -> None:
         self._waiting: FetchRequest | None = None
+        self._spent_ns = 0  # until the first reading was over; what waits costs nothing
         head = self.session.head
         topics_by_id = head.broker.image.topics_by_id
         envelope = read_request(data, position, end, self.version, head.topic_names, topics_by_id)
@@ -60,6 +62,9 @@ class FetchExchange(Exchange):
         self._plan = plan
         self._isolation = envelope.isolation
         max_bytes = min(envelope.max_bytes, head.max_fetch_bytes)
+        if head.quotas.is_active:
+            most = head.quotas.most_fetched(self.session.principal, self.session.client_id)
+            max_bytes = max_bytes if most is None else min(max_bytes, most)
         self._waiting = head.broker.fetch(
             plan.entries,
             min_bytes=min(envelope.min_bytes, max_bytes),
@@ -68,6 +73,8 @@ class FetchExchange(Exchange):
             isolation=envelope.isolation,
             done=self._on_read,
         )
+        if head.quotas.limits_requests:
+            self._spent_ns = perf_counter_ns() - self.started_ns
 
     def cancel(self) -> None:
         if self._waiting is not None:
@@ -78,6 +85,9 @@ class FetchExchange(Exchange):
 
     def _on_read(self, results: Sequence[FetchResult]) -> None:
         try:
+            if self.session.head.quotas.is_active and self._is_over_quota(results):
+                self._answer_throttled()
+                return
             session_id, told = self._plan.settle(results)
             self._answer_with(session_id, told)
         except SessionRefused as refused:
@@ -102,6 +112,26 @@ class FetchExchange(Exchange):
         version, isolation = self.version, self._isolation
         self.answer(pack_response(version, self.correlation_id, session_id, told, isolation, refusals, nodes))
 
+    def _is_over_quota(self, results: Sequence[FetchResult]) -> bool:
+        session = self.session
+        quotas, principal, client_id = session.head.quotas, session.principal, session.client_id
+        size = sum(result[4].length for result in results if result[4] is not None)
+        self.throttle(quotas.charge_fetch(principal, client_id, size))
+        if quotas.limits_requests:
+            spent_ns = self._spent_ns or perf_counter_ns() - self.started_ns
+            self.throttle(quotas.charge_time(principal, client_id, spent_ns))
+        if not self.throttle_ms:
+            return False
+        quotas.take_back_fetch(principal, client_id, size)
+        return True
+
+    def _answer_throttled(self) -> None:
+        """No records: the client is to ask for the same again, later."""
+        session_id = self._plan.throttled()
+        self.answer(
+            (pack_empty(self.version, self.correlation_id, session_id, throttle_ms=self.throttle_ms),)
+        )
+
     def _refusal(self, entry: FetchEntry, error: Exception) -> Refusal:
         code = error_code(error)
         if not entry.topic and self.version >= FIRST_WITH_TOPIC_IDS:
@@ -114,4 +144,4 @@ class FetchExchange(Exchange):
         return Refusal(code, hint)
 
     def _refuse(self, refused: SessionRefused) -> None:
-        self.answer((pack_error(self.version, self.correlation_id, refused.code),))
+        self.answer((pack_empty(self.version, self.correlation_id, error_code=refused.code),))

@@ -25,7 +25,6 @@ from mainstem.wire.primitives import uvarint
 _FIRST_WITH_LOG_START: Final = 5
 _FIRST_WITH_PREFERRED: Final = 11
 _LEADER_TAG: Final = 1
-_NO_THROTTLE: Final = 0
 _NO_PREFERRED: Final = -1
 # Nobody looks for aborted transactions below read_committed: null there, and a list, so far empty, else.
 _NULL: Final = -1
@@ -98,19 +97,30 @@ def pack_response(
     return [frame, *parts]
 
 
-def pack_error(version: int, correlation_id: int, error_code: int) -> bytes:
-    """The refusal of a session: no partition, no session."""
+def pack_empty(
+    version: int,
+    correlation_id: int,
+    session_id: int = NO_SESSION,
+    *,
+    error_code: int = 0,
+    throttle_ms: int = 0,
+) -> bytes:
+    """No partition: the refusal of a session, or what a client over its quota is told."""
     is_flexible = version >= FIRST_FLEXIBLE
-    body = _top(version, error_code, NO_SESSION) + _array(0, is_flexible) + (b"\0" if is_flexible else b"")
+    body = (
+        _top(version, error_code, session_id, throttle_ms)
+        + _array(0, is_flexible)
+        + (b"\0" if is_flexible else b"")
+    )
     return _FRAME.pack(len(body) + 4, correlation_id) + body
 
 
-def _top(version: int, error_code: int, session_id: int) -> bytes:
+def _top(version: int, error_code: int, session_id: int, throttle_ms: int = 0) -> bytes:
     if version >= FIRST_FLEXIBLE:
-        return b"\0" + _TOP_7.pack(_NO_THROTTLE, error_code, session_id)
+        return b"\0" + _TOP_7.pack(throttle_ms, error_code, session_id)
     if version >= FIRST_WITH_SESSIONS:
-        return _TOP_7.pack(_NO_THROTTLE, error_code, session_id)
-    return _TOP_4.pack(_NO_THROTTLE)
+        return _TOP_7.pack(throttle_ms, error_code, session_id)
+    return _TOP_4.pack(throttle_ms)
 
 
 def _array(count: int, is_flexible: bool) -> bytes:

@@ -136,6 +136,10 @@ class FetchPlan(Protocol):
         """The session id of the answer and its partitions. Raises SessionRefused."""
         ...
 
+    def throttled(self) -> int:
+        """The session id of an answer that tells nothing of what was read. Raises SessionRefused."""
+        ...
+
 
 class SessionlessPlan:
     __slots__ = ("_wire_names", "entries")
@@ -146,6 +150,9 @@ class SessionlessPlan:
 
     def settle(self, results: Sequence[FetchResult]) -> tuple[int, list[Told]]:
         return NO_SESSION, list(zip(self._wire_names, self.entries, results, strict=True))
+
+    def throttled(self) -> int:
+        return NO_SESSION
 
 
 class NewSessionPlan:
@@ -164,6 +171,9 @@ class NewSessionPlan:
         session = self._sessions.open(self._naming, told)
         return NO_SESSION if session is None else session.session_id, told
 
+    def throttled(self) -> int:
+        return NO_SESSION  # the client asks for a new one again
+
 
 class SessionPlan:
     """The partitions of a session; what is no news is not told."""
@@ -175,6 +185,11 @@ class SessionPlan:
         self._epoch = session.epoch
         self._names = list(session.partitions)
         self.entries = [partition.entry for partition in session.partitions.values()]
+
+    def throttled(self) -> int:
+        if self._session.epoch != self._epoch:
+            raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        return self._session.session_id
 
     def settle(self, results: Sequence[FetchResult]) -> tuple[int, list[Told]]:
         session = self._session

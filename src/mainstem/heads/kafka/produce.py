@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Final
 
 from mainstem.core.broker import ProduceEntry
 from mainstem.core.partition import ProduceResult
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
+from mainstem.heads.kafka.endpoints import NodeAddress
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.leader_hints import hinted_addresses, leader_hint
 from mainstem.heads.kafka.produce_envelope import (
@@ -60,6 +62,8 @@ class ProduceExchange(Exchange):
         session = self.session
         head = session.head
         head.meters.produced_bytes += end - position
+        if head.quotas.is_active:
+            self._charge()
         matched = head.produce_routes.match(data, position, end, self.version, session.produce_key_bytes)
         if matched is None:
             self._serve_unrouted(data, position, end)
@@ -76,6 +80,8 @@ class ProduceExchange(Exchange):
             timeout_ms=route.timeout_ms,
             done=self._on_routed_written,
         )
+        if head.quotas.limits_requests and route.acks != _ACKS_NONE:
+            self._charge_time()
 
     def _serve_unrouted(self, data: Buffer, position: int, end: int) -> None:
         broker = self.session.head.broker
@@ -93,6 +99,19 @@ class ProduceExchange(Exchange):
             if len(envelope.entries) == 1 and self.version >= FIRST_ROUTED:
                 self._learn_route(data, position, end)
             broker.produce(envelope.entries, acks=acks, timeout_ms=envelope.timeout_ms, done=self._on_written)
+            if acks != _ACKS_NONE and broker.quotas.limits_requests:
+                self._charge_time()
+
+    def _charge(self) -> None:
+        """Before the request is served, so that a client over its quota is not read from meanwhile."""
+        session = self.session
+        quotas = session.head.quotas
+        self.throttle(quotas.charge_produce(session.principal, session.client_id, self.held_bytes))
+
+    def _charge_time(self) -> None:
+        session = self.session
+        spent_ns = perf_counter_ns() - self.started_ns
+        self.throttle(session.head.quotas.charge_time(session.principal, session.client_id, spent_ns))
 
     def _read(self, data: Buffer, position: int, end: int) -> ProduceEnvelope:
         head = self.session.head
@@ -112,7 +131,7 @@ class ProduceExchange(Exchange):
 
     def _on_routed_written(self, results: Sequence[ProduceResult]) -> None:
         result = results[0]
-        if result[3] is None and self._route.acks != _ACKS_NONE:
+        if result[3] is None and self._route.acks != _ACKS_NONE and not self.throttle_ms:
             self.answer((self._route.pack_answer(self.correlation_id, result),))
             return
         self._envelope = self._route.envelope()
@@ -127,7 +146,7 @@ class ProduceExchange(Exchange):
             if self._envelope.acks == _ACKS_NONE:
                 self.answer(())
                 return
-            self.answer((pack_response(self.version, self.correlation_id, self._envelope, results),))
+            self.answer((self._pack(results),))
         except Exception:
             self.fail()
 
@@ -164,4 +183,9 @@ class ProduceExchange(Exchange):
         head = self.session.head
         hints = [refusal.leader for refusal in refusals if refusal.leader is not None]
         nodes = hinted_addresses(head.broker.image, hints, self.session.channel.listener)
-        self.answer((pack_response(self.version, self.correlation_id, self._envelope, results, nodes),))
+        self.answer((self._pack(results, nodes),))
+
+    def _pack(self, results: Sequence[ProduceResult | Refusal], nodes: Sequence[NodeAddress] = ()) -> bytes:
+        return pack_response(
+            self.version, self.correlation_id, self._envelope, results, nodes, throttle_ms=self.throttle_ms
+        )

@@ -196,7 +196,6 @@ _BASE = struct.Struct(">ihq")  # index, error, base offset
 _BASE_TIME = struct.Struct(">ihqq")  # and append time
 _BASE_TIME_START = struct.Struct(">ihqqq")  # and log start
 _FIRST_WITH_TIME: Final = 2
-_NO_THROTTLE: Final = b"\0\0\0\0"
 _NO_ERRORS_CLASSIC: Final = b"\0\0\0\0\xff\xff"  # no record errors, no message
 _NO_ERRORS_FLEXIBLE: Final = b"\1\0\0"  # and no tagged field
 _LEADER_TAG: Final = 0
@@ -209,6 +208,8 @@ def pack_response(
     envelope: ProduceEnvelope,
     results: Sequence[ProduceResult | Refusal],
     nodes: Sequence[NodeAddress] = (),
+    *,
+    throttle_ms: int = 0,
 ) -> bytes:
     """The frame; `nodes` are the addresses of the leaders that refusals name."""
     pairs = zip(envelope.entries, results, strict=True)
@@ -219,7 +220,7 @@ def pack_response(
             parts += (wire_name, uvarint(count + 1))
             _pack_partitions(parts, islice(pairs, count), version, _NO_ERRORS_FLEXIBLE)
             parts.append(b"\0")
-        parts += (_NO_THROTTLE, node_endpoints_field(nodes))
+        parts += (_I32.pack(throttle_ms), node_endpoints_field(nodes))
     else:
         parts.append(_I32.pack(len(envelope.topics)))
         no_errors = _NO_ERRORS_CLASSIC if version >= FIRST_WITH_MESSAGES else b""
@@ -227,7 +228,7 @@ def pack_response(
             parts += (wire_name, _I32.pack(count))
             _pack_partitions(parts, islice(pairs, count), version, no_errors)
         if version > 0:
-            parts.append(_NO_THROTTLE)
+            parts.append(_I32.pack(throttle_ms))
     body = b"".join(parts)
     return _FRAME.pack(len(body) + 4, correlation_id) + body
 

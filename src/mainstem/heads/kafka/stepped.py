@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Generator
+from time import perf_counter_ns
 from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
@@ -17,16 +18,21 @@ R = TypeVar("R")
 class SteppedCoroutine(Coroutine[Any, Any, R], Generic[R]):
     """`coroutine` after its first step, which yielded `awaited`."""
 
-    __slots__ = ("_awaited", "_coroutine", "_is_resumed")
+    __slots__ = ("_awaited", "_coroutine", "_is_resumed", "spent_ns")
 
     def __init__(self, coroutine: Coroutine[Any, Any, R], awaited: Any) -> None:
         self._coroutine = coroutine
         self._awaited = awaited
         self._is_resumed = False
+        self.spent_ns = 0  # in the steps after the first
 
     def send(self, value: Any) -> Any:
         if self._is_resumed:
-            return self._coroutine.send(value)
+            begun_ns = perf_counter_ns()
+            try:
+                return self._coroutine.send(value)
+            finally:
+                self.spent_ns += perf_counter_ns() - begun_ns
         self._is_resumed = True
         awaited, self._awaited = self._awaited, None
         return awaited

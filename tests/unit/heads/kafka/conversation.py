@@ -7,6 +7,10 @@ from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
+from tests.support.simulated_clock import SimulatedClock
+
+from mainstem.config.broker import BrokerConfig
+from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.heads.kafka.connection import KafkaSession
 from mainstem.heads.kafka.context import Api, Exchange
 from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
@@ -108,7 +112,9 @@ class EchoHead:
         self.max_held_bytes = max_held_bytes
         self.meters = HeadMeters()
         self.started: list[EchoExchange] = []
-        self.broker = SimpleNamespace()
+        self.clock = SimulatedClock()
+        self.quotas = ClientQuotas.of(BrokerConfig.default(), self.clock.monotonic_ms)
+        self.broker = SimpleNamespace(clock=self.clock, quotas=self.quotas)
         never = 0x7FFF
         self.apis: dict[int, Api] = {
             ECHO: Api(ECHO, 2, 3, never, EchoExchange, ApiMeter()),

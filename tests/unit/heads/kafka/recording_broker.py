@@ -13,6 +13,7 @@ from mainstem.core.broker import ProduceEntry
 from mainstem.core.fetch_request import FetchDone, FetchEntry
 from mainstem.core.image import BrokerImage, ClusterImage, Endpoint, PartitionImage, TopicImage
 from mainstem.core.produce_request import ProduceDone
+from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.model.ids import TopicId, TopicPartition
 
@@ -58,6 +59,7 @@ class RecordingBroker:
     def __init__(self, config: BrokerConfig | None = None) -> None:
         self.config = config or BrokerConfig.default()
         self.clock = SimulatedClock()
+        self.quotas = ClientQuotas.of(self.config, self.clock.monotonic_ms)
         self.image = image_of({"orders": TOPIC_ID})
         self.produced: list[Produced] = []
         self.fetched: list[Fetched] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,7 +40,6 @@ def conversation(work: Work, key: int = HEARTBEAT, **options: Any) -> Conversati
     schema = APIS[key]
     handler = Handler(key, schema.min_version, schema.max_version, handle, **options)
     head: Any = EchoHead()
-    head.broker = SimpleNamespace()
     head.apis[key] = Api(
         key,
         handler.min_version,

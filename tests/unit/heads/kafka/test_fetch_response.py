@@ -17,7 +17,7 @@ from mainstem.heads.kafka.fetch_envelope import (
     FIRST_WITH_SESSIONS,
     FIRST_WITH_TOPIC_IDS,
 )
-from mainstem.heads.kafka.fetch_response import Refusal, pack_error, pack_response
+from mainstem.heads.kafka.fetch_response import Refusal, pack_empty, pack_response
 from mainstem.heads.kafka.leader_hints import LeaderHint
 from mainstem.heads.session import Part
 from mainstem.wire.kafka.frames import decode_response
@@ -137,5 +137,5 @@ def test_nothing_to_tell_is_a_response_too(version: int) -> None:
 
 @pytest.mark.parametrize("version", range(FIRST_WITH_SESSIONS, 19))
 def test_the_codec_reads_the_refusal_of_a_session(version: int) -> None:
-    response = decoded(version, [pack_error(version, 77, 70)])
+    response = decoded(version, [pack_empty(version, 77, error_code=70)])
     assert (response.error_code, response.session_id, response.responses) == (70, 0, [])

@@ -17,12 +17,16 @@ from mainstem.wire.kafka.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+FIRST_THROTTLED: Final = 3
+
 
 async def handle(context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     wanted = [_new_partitions(topic) for topic in request.topics]
-    growth = context.broker.admin.create_partitions(wanted, validate_only=request.validate_only)
+    changes = context.changes(first_strict=FIRST_THROTTLED)
+    growth = changes.create_partitions(wanted, validate_only=request.validate_only)
     outcomes = await within(request.timeout_ms, growth)
     return CreatePartitionsResponse(
+        throttle_time_ms=changes.throttle_ms,
         results=[
             CreatePartitionsTopicResult(name=name)
             if error is None
@@ -30,7 +34,7 @@ async def handle(context: RequestContext, request: CreatePartitionsRequest) -> C
                 name=name, error_code=error_code(error), error_message=error_message(error)
             )
             for name, error in outcomes.items()
-        ]
+        ],
     )
 
 

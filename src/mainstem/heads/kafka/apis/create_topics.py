@@ -29,6 +29,7 @@ from mainstem.wire.kafka.messages.create_topics import (
 )
 
 FIRST_WITH_CONFIGS: Final = 5
+FIRST_THROTTLED: Final = 6
 
 
 async def handle(context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -41,7 +42,8 @@ async def handle(context: RequestContext, request: CreateTopicsRequest) -> Creat
             wanted.append(_new_topic(topic))
         except MainstemError as error:
             outcomes[topic.name] = error
-    creation = context.broker.admin.create_topics(
+    changes = context.changes(first_strict=FIRST_THROTTLED)
+    creation = changes.create_topics(
         [topic for topic in wanted if topic.name not in outcomes], validate_only=request.validate_only
     )
     outcomes.update(await within(request.timeout_ms, creation))
@@ -54,7 +56,7 @@ async def handle(context: RequestContext, request: CreateTopicsRequest) -> Creat
             results.append(_refused(name, error_code(outcome), error_message(outcome)))
         else:
             results.append(_created(outcome, config, request.validate_only))
-    return CreateTopicsResponse(topics=results)
+    return CreateTopicsResponse(throttle_time_ms=changes.throttle_ms, topics=results)
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:

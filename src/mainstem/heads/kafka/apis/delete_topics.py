@@ -23,6 +23,7 @@ from mainstem.wire.kafka.messages.delete_topics import (
 )
 
 FIRST_THAT_KNOWS_DISABLED: Final = 3
+FIRST_THROTTLED: Final = 5
 
 
 async def handle(context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
@@ -36,12 +37,13 @@ async def handle(context: RequestContext, request: DeleteTopicsRequest) -> Delet
             doomed[topic.topic_id] = result
         else:
             _refuse(result, topic, context.version)
+    changes = context.changes(first_strict=FIRST_THROTTLED)
     if doomed:
-        deletion = context.broker.admin.delete_topics(list(doomed))
+        deletion = changes.delete_topics(list(doomed))
         for topic_id, error in (await within(request.timeout_ms, deletion)).items():
             if error is not None:
                 _refuse(doomed[topic_id], error, context.version)
-    return DeleteTopicsResponse(responses=results)
+    return DeleteTopicsResponse(throttle_time_ms=changes.throttle_ms, responses=results)
 
 
 def _named(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
