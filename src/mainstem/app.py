@@ -3,12 +3,13 @@
 The order of a start, each step undone in reverse when the broker stops or a later step fails:
 
     data directory    held by its lock; one process a directory
+    certificates      read, and the rules from certificates to users
     addresses         bound, so that a port that is taken is known at once; nobody can connect yet
     metadata store    opened; the cluster has its id
     log directories   opened, and recovered after an unclean stop
     membership        the node is registered under the port that it got
     metadata          the image is loaded; every room applies it: options, groups, partitions
-    Kafka listener    accepts
+    Kafka listeners   accept
     ready
     admin interface   its libraries are loaded only now, while clients begin to connect
 
@@ -37,6 +38,7 @@ from mainstem.cluster.membership import Membership, Registration, ensure_cluster
 from mainstem.cluster.node_config import NodeConfig
 from mainstem.cluster.sqlite_store import SqliteMetadataStore, open_sqlite_store
 from mainstem.config.broker import BrokerConfig
+from mainstem.config.listeners import SHORTHAND, KafkaListener
 from mainstem.config.topic import resolve_topic_config
 from mainstem.config.value import HostPort
 from mainstem.core.append_turn import AppendTurn
@@ -45,10 +47,13 @@ from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
 from mainstem.core.housekeeping import Housekeeping
+from mainstem.core.identity.errors import InvalidMappingRules
+from mainstem.core.identity.principal_mapping import PrincipalMapping
 from mainstem.core.image import Endpoint
 from mainstem.core.quotas.clients import ClientQuotas, quota_windows
 from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.core.replicas import Replicas
+from mainstem.heads.kafka.access import ListenerAccess
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.log.directories import DirectorySettings, LogDirectories
 from mainstem.log.durability import GroupCommit
@@ -60,10 +65,11 @@ from mainstem.ports.clock import LoopClock
 from mainstem.ports.disk import Disk, RealDisk
 from mainstem.ports.random import SystemRandomness
 from mainstem.server.addresses import SocketBuffers, bind
+from mainstem.server.certificates import Certificates, CertificateWatch, TlsFiles
 from mainstem.server.limits import ServerLimits
 from mainstem.server.listener import Server
 
-KAFKA_LISTENER = "kafka"
+KAFKA_LISTENER = SHORTHAND
 ADMIN_LISTENER = "admin"
 DRAIN_S = 10.0  # for requests that have begun, at a stop
 _DRAIN_BEFORE_GROUPS_S = 1.0  # then members who wait for each other are sent away
@@ -81,6 +87,24 @@ class StartFailed(BrokerError):
         super().__init__(f"{problem}; {cure}")
         self.statement = problem
         self.cure = cure
+
+
+class OpenListener(NamedTuple):
+    """A Kafka listener with its sockets, and what decides who comes in."""
+
+    listener: KafkaListener
+    sockets: list[socket.socket]
+    certificates: Certificates | None
+
+    @property
+    def bound(self) -> HostPort:
+        return _address_of(self.sockets)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """As its clients are told."""
+        address = self.listener.advertised_address(self.bound)
+        return Endpoint(self.listener.name, address.host, address.port, self.listener.protocol)
 
 
 class FilePlan(NamedTuple):
@@ -108,6 +132,7 @@ class BrokerApplication:
         self._files = plan_files(file_limit, config)
         self._started_ms = self._clock.now_ms()
         self._steps = AsyncExitStack()  # how to undo what was done
+        self._kafka: list[OpenListener] = []  # the first is the main one
         self._admin_sockets: list[socket.socket] = []
         self._loading_admin: asyncio.Task[None] | None = None
 
@@ -126,13 +151,13 @@ class BrokerApplication:
 
     async def _start(self) -> None:
         self._hold_data_directory()
-        kafka_sockets = self._bind()
+        self._bind()
         store = await self._open_metadata()
         await self._open_logs()
         await self._make_rooms(store)
         await self._join()
         await self._follow_metadata()
-        await self._accept(kafka_sockets)
+        await self._accept()
         self.phase = Phase.SERVING
 
     # --- the places that must be ours
@@ -153,17 +178,24 @@ class BrokerApplication:
             raise _unusable(directory, "data", "--data-dir", error) from error
         self._steps.callback(lock.release)
 
-    def _bind(self) -> list[socket.socket]:
+    def _bind(self) -> None:
         config = self.config.started_with
         buffers = SocketBuffers(config.socket_send_buffer_bytes, config.socket_receive_buffer_bytes)
-        kafka_sockets = bind(*config.listener_kafka, buffers)
-        self._steps.callback(_close_all, kafka_sockets)
-        self.listeners[KAFKA_LISTENER] = _address_of(kafka_sockets)
+        for listener in config.kafka_listeners:
+            certificates = Certificates(listener.name, _tls_files(listener)) if listener.has_tls else None
+            sockets = bind(*listener.address, buffers)
+            self._steps.callback(_close_all, sockets)
+            self._kafka.append(OpenListener(listener, sockets, certificates))
+            self.listeners[listener.name] = self._kafka[-1].bound
         if config.listener_admin is not None:
             self._admin_sockets = bind(*config.listener_admin)
             self._steps.callback(_close_all, self._admin_sockets)
             self.listeners[ADMIN_LISTENER] = _address_of(self._admin_sockets)
-        return kafka_sockets
+
+    @property
+    def kafka_address(self) -> HostPort:
+        """The main one, as bound."""
+        return self._kafka[0].bound
 
     # --- what is on disk
 
@@ -232,6 +264,11 @@ class BrokerApplication:
         self._head = KafkaHead(self._broker)
         self._server = Server(self._loop, self._limits(config()))
         self._server.connection_delay_ms = self._connection_quotas.delay_ms
+        self._certificates = CertificateWatch(
+            [each.certificates for each in self._kafka if each.certificates is not None],
+            self._clock,
+            config().ssl_certificate_check_interval_ms,
+        )
         self._housekeeping = Housekeeping(self._replicas, self._directories, self._clock, config)
         config.on_change(self._on_config_change)
 
@@ -246,14 +283,9 @@ class BrokerApplication:
 
     async def _join(self) -> None:
         config = self.config()
-        address = config.advertised_address(self.listeners[KAFKA_LISTENER])
-        registration = Registration(
-            config.node_id,
-            address.host,
-            address.port,
-            config.broker_rack,
-            (Endpoint(KAFKA_LISTENER, address.host, address.port),),
-        )
+        endpoints = tuple(each.endpoint for each in self._kafka)
+        main = endpoints[0]
+        registration = Registration(config.node_id, main.host, main.port, config.broker_rack, endpoints)
         await self._membership.join(registration)
 
     async def _follow_metadata(self) -> None:
@@ -281,14 +313,33 @@ class BrokerApplication:
 
     # --- the listeners
 
-    async def _accept(self, sockets: list[socket.socket]) -> None:
+    async def _accept(self) -> None:
         self._lag = LoopLag(self._clock)
         self._lag.start()
         self._steps.callback(self._lag.stop)
         self._steps.push_async_callback(self._stop_serving)
-        await self._server.listen_on(KAFKA_LISTENER, sockets, self._head.new_session)
+        for listener, sockets, certificates in self._kafka:
+            sessions = self._head.sessions_of(self._access(listener))
+            await self._server.listen_on(listener.name, sockets, sessions, tls=certificates)
+        self._certificates.start()
+        self._steps.push_async_callback(self._certificates.stop)
         for waiting in self._admin_sockets:  # who asks at once waits for the libraries to be loaded
             waiting.listen(_ADMIN_BACKLOG)
+
+    def _access(self, listener: KafkaListener) -> ListenerAccess:
+        if not listener.has_tls or listener.has_login or listener.security.ssl_client_auth == "none":
+            return ListenerAccess()
+        try:
+            return ListenerAccess(PrincipalMapping(listener.security.ssl_principal_mapping_rules))
+        except InvalidMappingRules as error:
+            raise StartFailed(
+                f"listener {listener.name}: {error}", "correct ssl.principal.mapping.rules"
+            ) from error
+
+    def reload_certificates(self) -> None:
+        """Whether their files changed or not."""
+        if self.phase is Phase.SERVING:
+            self._certificates.look(is_forced=True)
 
     async def _stop_serving(self) -> None:
         stopping = asyncio.ensure_future(self._server.stop(DRAIN_S))
@@ -323,7 +374,7 @@ class BrokerApplication:
             started_ms=self._started_ms,
             phase=lambda: self.phase,
             listeners=self.listeners,
-            advertised=self.config().advertised_address(self.listeners[KAFKA_LISTENER]),
+            advertised=HostPort(self._kafka[0].endpoint.host, self._kafka[0].endpoint.port),
         )
 
     # --- failing disks
@@ -364,6 +415,20 @@ def _journal_size(config: BrokerConfig, directory_count: int) -> JournalSize:
     """Every directory has a journal; together they take no more than `journal.max.bytes`."""
     piece_bytes = config.journal_piece_bytes // _JOURNAL_ALIGNMENT * _JOURNAL_ALIGNMENT
     return JournalSize(piece_bytes, max(2, config.journal_max_bytes // piece_bytes // directory_count))
+
+
+def _tls_files(listener: KafkaListener) -> TlsFiles:
+    security = listener.security
+    certificate = security.ssl_keystore_location
+    assert certificate is not None, "the configuration refuses TLS without a certificate"
+    return TlsFiles(
+        certificate,
+        security.ssl_keystore_key_location or certificate,
+        security.ssl_truststore_location,
+        security.ssl_key_password,
+        security.ssl_client_auth,
+        security.ssl_enabled_protocols,
+    )
 
 
 def _address_of(sockets: list[socket.socket]) -> HostPort:

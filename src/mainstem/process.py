@@ -3,7 +3,7 @@
     starting --ready--> serving --SIGTERM, SIGINT or a failure--> stopping --> the process ends
 
 A signal while starting stops what has started. A second one ends the process at once, which is what a
-crash looks like to the data: the next start recovers.
+crash looks like to the data: the next start recovers. SIGHUP has a broker read its certificates again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import logging
 import os
 import resource
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from mainstem.app import ADMIN_LISTENER, KAFKA_LISTENER, BrokerApplication
@@ -35,8 +35,14 @@ class BrokerFailed(BrokerError):
     """The broker had to stop by itself."""
 
 
-def run_broker(config: BrokerConfig, on_ready: Callable[[HostPort, HostPort | None], None]) -> None:
-    """Runs until a signal. `on_ready` gets the address of Kafka and that of the admin interface, if any."""
+OnReady = Callable[[HostPort, HostPort | None, Mapping[str, HostPort]], None]
+
+
+def run_broker(config: BrokerConfig, on_ready: OnReady) -> None:
+    """Runs until a signal.
+
+    `on_ready` gets the main address of Kafka, that of the admin interface, if any, and all that have names.
+    """
     file_limit = raise_file_limit()
     run(_run(config, file_limit, on_ready), cast(LoopKind, config.event_loop))
 
@@ -54,9 +60,7 @@ def raise_file_limit() -> int:
     return hard if hard != resource.RLIM_INFINITY else 1 << 20
 
 
-async def _run(
-    config: BrokerConfig, file_limit: int, on_ready: Callable[[HostPort, HostPort | None], None]
-) -> None:
+async def _run(config: BrokerConfig, file_limit: int, on_ready: OnReady) -> None:
     asked_to_stop = _catch_signals()
     broker = BrokerApplication(config, file_limit=file_limit)
     starting = asyncio.ensure_future(broker.start())
@@ -69,7 +73,11 @@ async def _run(
         return
     await starting
     _log.info("ready on %s", ", ".join(f"{name} {at}" for name, at in broker.listeners.items()))
-    on_ready(broker.listeners[KAFKA_LISTENER], broker.listeners.get(ADMIN_LISTENER))
+    named = {
+        name: at for name, at in broker.listeners.items() if name not in (KAFKA_LISTENER, ADMIN_LISTENER)
+    }
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, broker.reload_certificates)
+    on_ready(broker.kafka_address, broker.listeners.get(ADMIN_LISTENER), named)
     await _serve(broker, asked_to_stop)
 
 

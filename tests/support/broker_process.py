@@ -21,7 +21,7 @@ from typing import Self
 
 from mainstem.config.broker_options import BROKER_OPTIONS
 
-READY_LINE = re.compile(r"mainstem ready kafka=(?P<kafka>\S+) admin=(?P<admin>\S+)\n")
+READY_LINE = re.compile(r"mainstem ready kafka=(?P<kafka>\S+) admin=(?P<admin>\S+)(?P<named>(?: \S+=\S+)*)\n")
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
 LOG_TAIL_BYTES = 8_000
@@ -44,6 +44,7 @@ class BrokerProcess:
         self._wrapper = list(wrapper)  # a command that ends by becoming the broker: exec "$@"
         self._kafka_address = self.options.pop("listener.kafka", "127.0.0.1:0")
         self._admin_address = self.options.pop("listener.admin", "127.0.0.1:0")
+        self.listeners: dict[str, str] = {}  # the addresses of `listeners`, by name
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -99,6 +100,8 @@ class BrokerProcess:
             "listener.admin": self._admin_address,
             **self.options,
         }
+        if "listeners" in self.options:
+            del flags["listener.kafka"]
         command = [sys.executable, "-m", "mainstem.cli.main", "start"]
         for name, value in flags.items():
             flag = BROKER_OPTIONS[name].flag
@@ -169,6 +172,7 @@ class BrokerProcess:
         if ready is None:
             raise AssertionError(f"the broker printed {line!r} and no ready line:\n{self._log_tail()}")
         self._kafka_address = ready["kafka"]
+        self.listeners = dict(each.split("=", 1) for each in ready["named"].split())
         self._admin_address = "" if ready["admin"] == "-" else ready["admin"]
 
     def _close_output(self) -> None:

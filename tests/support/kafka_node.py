@@ -216,6 +216,7 @@ class MemoryChannel:
     """The server's side of a connection, as far as a session sees it."""
 
     peer_host = "127.0.0.1"
+    peer_certificate: bytes | None = None
     listener = LISTENER
     is_congested = False
 

@@ -62,6 +62,7 @@ def _ways_and_limits(option: Option) -> dict[str, Any]:
         "Legal": summary["legal"],
         "Scope": "broker and topic" if summary["scope"] == "both" else summary["scope"],
         "At run time": "can be changed" if summary["changes_at_run_time"] else "fixed",
+        "For one listener": f"listener.name.NAME.{option.name}" if option.is_per_listener else None,
         "Flag": summary["flag"],
         "Environment": summary["environment"],
         "mainstem.toml": toml_line(option),

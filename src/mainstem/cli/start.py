@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ def command(config_file: Path | None, **arguments: Any) -> None:
         log_lines.close()
 
 
-def _say_ready(kafka: HostPort, admin: HostPort | None) -> None:
-    sys.stdout.write(f"mainstem ready kafka={kafka} admin={admin or '-'}\n")
+def _say_ready(kafka: HostPort, admin: HostPort | None, named: Mapping[str, HostPort]) -> None:
+    each = "".join(f" {name}={address}" for name, address in named.items())
+    sys.stdout.write(f"mainstem ready kafka={kafka} admin={admin or '-'}{each}\n")
     sys.stdout.flush()

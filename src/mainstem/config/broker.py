@@ -9,13 +9,20 @@ from typing import Any
 
 from mainstem.config.broker_options import BROKER_OPTIONS, BrokerOptions
 from mainstem.config.errors import ConfigError
+from mainstem.config.listeners import (
+    OVERRIDE_PREFIX,
+    KafkaListener,
+    Overrides,
+    check_admin_protection,
+    kafka_listeners,
+    split_override,
+)
 from mainstem.config.option import Option
 from mainstem.config.source import Layer, Source
 from mainstem.config.suggest import unknown_option
-from mainstem.config.value import HostPort, Value, format_value
+from mainstem.config.value import Value, format_value
 
 _DYNAMIC_SOURCES = (Source.DYNAMIC_BROKER, Source.DYNAMIC_DEFAULT_BROKER)
-_EVERY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class BrokerConfig(BrokerOptions):
     """Every option with its value, checked; `layers` remember who said what."""
 
     layers: tuple[Layer, ...] = field(default=(), repr=False, compare=False)  # the weakest first
+    listener_overrides: Overrides = field(default_factory=dict, repr=False)
 
     @classmethod
     def default(cls) -> BrokerConfig:
@@ -32,8 +40,12 @@ class BrokerConfig(BrokerOptions):
     def from_layers(cls, layers: Sequence[Layer]) -> BrokerConfig:
         """Raises ConfigError for the first thing that is wrong."""
         values: dict[str, Value] = {}
+        overrides: dict[str, dict[str, Value]] = {}
         for layer in layers:
             for name, text in layer.values.items():
+                if name.startswith(OVERRIDE_PREFIX):
+                    _take_override(overrides, name, text, layer)
+                    continue
                 option = BROKER_OPTIONS.get(name)
                 if option is None:
                     raise unknown_option(name, text, BROKER_OPTIONS, origin=layer.origin_of(name))
@@ -47,7 +59,7 @@ class BrokerConfig(BrokerOptions):
                     )
                 values[option.field_name] = option.parse(text, layer.origin_of(name))
         arguments: dict[str, Any] = values
-        config = cls(**arguments, layers=tuple(layers))
+        config = cls(**arguments, layers=tuple(layers), listener_overrides=overrides)
         _check_together(config)
         return config
 
@@ -97,32 +109,42 @@ class BrokerConfig(BrokerOptions):
     def metadata_file(self) -> str:
         return self.metadata_path or str(PurePath(self.data_dir) / "metadata.db")
 
-    def advertised_address(self, bound: HostPort) -> HostPort:
-        """What clients are told, given the address that the listener really got."""
-        if self.advertised_kafka is None:
-            return HostPort(self.listener_kafka.host, bound.port)
-        return HostPort(self.advertised_kafka.host, self.advertised_kafka.port or bound.port)
+    @property
+    def kafka_listeners(self) -> tuple[KafkaListener, ...]:
+        """Where Kafka clients connect; the first is the node's main address."""
+        return kafka_listeners(self)
+
+    def is_set(self, name: str) -> bool:
+        """Whether anybody said so, or it is the default."""
+        return any(name in layer.values for layer in self.layers)
+
+    def refusal(self, name: str, problem: str, cure: str) -> ConfigError:
+        """What is wrong with the value of an option, as an error that names it and its origin."""
+        option = BROKER_OPTIONS[name]
+        value = "(hidden)" if option.is_sensitive else format_value(getattr(self, option.field_name))
+        return ConfigError(name, value, problem, cure, self.origin_of(name))
+
+
+def _take_override(overrides: dict[str, dict[str, Value]], name: str, text: str, layer: Layer) -> None:
+    origin = layer.origin_of(name)
+    listener, option_name = split_override(name) or ("", "")
+    option = BROKER_OPTIONS.get(option_name)
+    if option is None:
+        raise unknown_option(option_name, None, BROKER_OPTIONS, origin=origin, shown_as=name)
+    if not option.is_per_listener or layer.source in _DYNAMIC_SOURCES:
+        problem = (
+            "is the same for all listeners" if not option.is_per_listener else "cannot be changed at run time"
+        )
+        raise ConfigError(name, None, problem, f"set {option_name} at the start", origin)
+    overrides.setdefault(listener, {})[option.field_name] = option.parse(text, origin)
 
 
 def _check_together(config: BrokerConfig) -> None:
     """What no option can check alone."""
 
-    def refuse(name: str, problem: str, cure: str) -> ConfigError:
-        value = format_value(getattr(config, BROKER_OPTIONS[name].field_name))
-        return ConfigError(name, value, problem, cure, config.origin_of(name))
-
-    if config.advertised_kafka is None and config.listener_kafka.host in _EVERY_ADDRESS:
-        raise refuse(
-            "listener.kafka",
-            "listens on every address, none of which clients could be told",
-            "set advertised.kafka (--advertised-kafka HOST:PORT) to the address that clients reach",
-        )
-    if config.advertised_kafka is not None and config.advertised_kafka.host in _EVERY_ADDRESS:
-        raise refuse(
-            "advertised.kafka", "is not an address to connect to", "name a host that clients can reach"
-        )
-    if config.listener_admin == config.listener_kafka and config.listener_kafka.port:
-        raise refuse("listener.admin", "is the address of listener.kafka", "give it a port of its own")
+    refuse = config.refusal
+    kafka_listeners(config)
+    check_admin_protection(config)
     if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
         raise refuse(
             "group.min.session.timeout.ms",

@@ -11,12 +11,20 @@ from mainstem.config.log_options import LogOptions
 from mainstem.config.node_options import NodeOptions
 from mainstem.config.option import Option, options_of
 from mainstem.config.quota_options import QuotaOptions
+from mainstem.config.security_options import ListenerOptions, SecurityOptions
 from mainstem.config.transaction_options import TransactionOptions
 
 
 @dataclass(frozen=True)
 class BrokerOptions(
-    QuotaOptions, TransactionOptions, GroupOptions, ConnectionOptions, LogOptions, NodeOptions
+    QuotaOptions,
+    TransactionOptions,
+    GroupOptions,
+    ConnectionOptions,
+    SecurityOptions,
+    ListenerOptions,
+    LogOptions,
+    NodeOptions,
 ):
     """The typed values; what a mixed-in class declares last is listed first."""
 

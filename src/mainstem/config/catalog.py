@@ -87,6 +87,7 @@ def summary_of(option: Option) -> dict[str, Any]:
         "scope": option.scope.value,
         "changes_at_run_time": option.is_dynamic,
         "sensitive": option.is_sensitive,
+        "per_listener": option.is_per_listener,
         "flag": option.flag,
         "environment": option.environment_variable,
         "broker_default_from": [synonym.name for synonym in option.synonyms if synonym.name != option.name],
@@ -98,7 +99,7 @@ def summary_of(option: Option) -> dict[str, Any]:
 
 def toml_line(option: Option) -> str | None:
     """How `mainstem.toml` says the default; None where the file cannot set the option."""
-    if option.flag is None:
+    if option.environment_variable is None:
         return None
     if isinstance(option.default, bool | int | float):
         return f"{option.name} = {option.default_text}"

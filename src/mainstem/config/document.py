@@ -15,6 +15,7 @@ from mainstem.config.log_options import LogOptions
 from mainstem.config.node_options import NodeOptions
 from mainstem.config.option import Option
 from mainstem.config.quota_options import QuotaOptions
+from mainstem.config.security_options import ListenerOptions, SecurityOptions
 from mainstem.config.topic_options import TOPIC_OPTIONS
 from mainstem.config.transaction_options import TransactionOptions
 from mainstem.config.value import Kind
@@ -68,12 +69,19 @@ broker from starting: the error names the option, the value, the place it came f
 `mainstem config list` prints the options, `mainstem config explain NAME` everything about one.
 """
 
+_LISTENER_WORDS = """\
+Each of these may be set for one listener alone, under `listener.name.NAME.OPTION` in the file. How they go
+together is told in [security.md](security.md).
+"""
+
 
 def configuration_page() -> str:
     """The whole of docs/configuration.md."""
     sections = (
         ("The node", NodeOptions),
         ("Logs", LogOptions),
+        ("Listeners", ListenerOptions),
+        ("TLS and log-in", SecurityOptions),
         ("Connections", ConnectionOptions),
         ("Groups", GroupOptions),
         ("Transactions", TransactionOptions),
@@ -82,7 +90,8 @@ def configuration_page() -> str:
     parts = [_INTRODUCTION, "## Options of the broker\n"]
     for title, declaring in sections:
         options = [field.metadata["option"] for field in fields(declaring)]
-        parts.append(f"### {title}\n\n{_table(options, _broker_row, 'Flag')}")
+        words = f"{_LISTENER_WORDS}\n" if declaring is SecurityOptions else ""
+        parts.append(f"### {title}\n\n{words}{_table(options, _broker_row, 'Flag')}")
     parts.append(
         "## Options of a topic\n\n"
         "Set when a topic is created or at any time later. What a topic does not set comes from the broker "
@@ -100,7 +109,7 @@ def _table(options: Iterable[Option], row: Callable[[Option], Iterator[str]], la
 
 
 def _broker_row(option: Option) -> Iterator[str]:
-    flag = f"`{option.flag}`" if option.flag else "never set"
+    flag = f"`{option.flag}`" if option.flag else "no flag" if option.is_sensitive else "never set"
     yield from _common_cells(option)
     yield f"{flag}, at run time" if option.is_dynamic else flag
 

@@ -11,9 +11,11 @@ from mainstem.config.broker_options import BROKER_OPTIONS
 from mainstem.config.errors import ConfigError
 from mainstem.config.option import ENVIRONMENT_PREFIX
 from mainstem.config.source import Layer, Source
-from mainstem.config.suggest import close_names, unknown_option
+from mainstem.config.suggest import close_names, shown_value, unknown_option
 
-FILE_VARIABLE = "MAINSTEM_CONFIG"  # names the file; the one variable that is no option
+FILE_VARIABLE = "MAINSTEM_CONFIG"  # names the file
+# Of commands that talk to a broker: they may stand beside those of a broker, and are none of its options.
+CLIENT_VARIABLES = ("MAINSTEM_BOOTSTRAP", "MAINSTEM_CLIENT_")
 
 DEFAULT_FILE = "mainstem.toml"
 
@@ -99,12 +101,18 @@ def _environment_layer(environ: Mapping[str, str]) -> Layer:
     for variable, text in environ.items():
         if not variable.startswith(ENVIRONMENT_PREFIX) or variable == FILE_VARIABLE:
             continue
+        if variable.startswith(CLIENT_VARIABLES):
+            continue
         name = _VARIABLES.get(variable)
         if name is None:
             names = close_names(variable, _VARIABLES)
             cure = f"did you mean {' or '.join(names)}?" if names else "unset it; see: mainstem config list"
             raise ConfigError(
-                variable, text, "there is no option with this variable", cure, "from the environment"
+                variable,
+                shown_value(variable, text),
+                "there is no option with this variable",
+                cure,
+                "from the environment",
             )
         values[name] = text
         origins[name] = f"from {variable} in the environment"

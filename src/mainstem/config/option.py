@@ -49,7 +49,8 @@ class Option:
     choices: tuple[str, ...] = ()
     is_nullable: bool = False  # the empty text means None
     is_dynamic: bool = False  # IncrementalAlterConfigs may change it at run time
-    is_sensitive: bool = False  # never shown
+    is_sensitive: bool = False  # never shown; without a flag, for flags are visible to every user
+    is_per_listener: bool = False  # listener.name.NAME.OPTION sets it for one listener
     is_constant: bool = False  # reported, never set
     short_flag: str | None = None  # a flag shown by `mainstem start --help`
     synonyms: tuple[Synonym, ...] = ()  # of a topic option, the strongest first
@@ -66,7 +67,7 @@ class Option:
 
     @property
     def flag(self) -> str | None:
-        if self.scope is Scope.TOPIC or self.is_constant:
+        if self.scope is Scope.TOPIC or self.is_constant or self.is_sensitive:
             return None
         return self.short_flag or "--" + self.name.replace(".", "-")
 
@@ -139,7 +140,7 @@ def declare(name: str, kind: Kind, default: Value, doc: str, *, scope: Scope, **
 
 
 def declare_option(option: Option) -> Any:
-    return field(default=option.default, metadata={"option": option})
+    return field(default=option.default, metadata={"option": option}, repr=not option.is_sensitive)
 
 
 def options_of(declaring: type) -> Mapping[str, Option]:

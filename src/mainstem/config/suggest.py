@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
@@ -10,10 +11,15 @@ from mainstem.config.errors import ConfigError
 # Options that people bring from a Kafka broker and that have another name here.
 _RENAMED = {
     "broker.id": "node.id",
-    "listeners": "listener.kafka",
-    "advertised.listeners": "advertised.kafka",
     "log.dir": "log.dirs",
+    "ssl.keystore.certificate.chain": "ssl.keystore.location",
+    "ssl.keystore.key": "ssl.keystore.key.location",
+    "ssl.keystore.password": "ssl.key.password",
+    "ssl.truststore.certificates": "ssl.truststore.location",
 }
+
+
+_SECRET = re.compile(r"pass|secret|token|key|jaas|credential", re.IGNORECASE)
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
@@ -25,9 +31,15 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     return get_close_matches(name, candidates, n=3, cutoff=0.6)
 
 
+def shown_value(name: str, value: str | None) -> str | None:
+    """The value of a name that is not known, unless the name says that it is a secret."""
+    return "(hidden)" if value is not None and _SECRET.search(name) else value
+
+
 def unknown_option(
     name: str, value: str | None, known: Collection[str], *, origin: str = "", shown_as: str | None = None
 ) -> ConfigError:
     names = close_names(name, known)
     cure = f"did you mean {' or '.join(names)}?" if names else "see: mainstem config list"
+    value = shown_value(name, value)
     return ConfigError(shown_as or name, value, "there is no such option", cure, origin)

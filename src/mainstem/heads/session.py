@@ -78,6 +78,7 @@ class Channel(Protocol):
     """A session's way out."""
 
     peer_host: str
+    peer_certificate: bytes | None  # DER, verified; of a peer that showed one in TLS
     listener: str
     buffers: ReceiveBuffers
     is_congested: bool  # the peer does not read: take no further request from it

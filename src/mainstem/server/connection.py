@@ -70,6 +70,7 @@ class Connection(asyncio.BufferedProtocol):
         "is_congested",
         "last_tick",
         "listener",
+        "peer_certificate",
         "peer_host",
     )
 
@@ -78,10 +79,18 @@ class Connection(asyncio.BufferedProtocol):
     _session: Session
     _transport: asyncio.Transport
 
-    def __init__(self, host: ConnectionHost, listener: str, new_session: SessionFactory) -> None:
+    def __init__(
+        self,
+        host: ConnectionHost,
+        listener: str,
+        new_session: SessionFactory,
+        *,
+        admitted_ip: str | None = None,
+    ) -> None:
+        """`admitted_ip`: the connection was counted already, when it was accepted."""
         self._host = host
         self._new_session = new_session
-        self._is_admitted = False
+        self._is_admitted = admitted_ip is not None
         self._is_closing = False
         self._is_gone = False
         self._is_paused = False
@@ -89,30 +98,22 @@ class Connection(asyncio.BufferedProtocol):
         self.buffers = host.buffers
         self.is_congested = False
         self.last_tick = host.tick
-        self.peer_host = ""
+        self.peer_host = admitted_ip or ""
+        self.peer_certificate: bytes | None = None
 
     # --- called by the loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         host = self._host
-        peer = transport.get_extra_info("peername")
-        self.peer_host = peer[0] if peer else ""
-        if not host.counts.admit(self.peer_host):
-            host.meters.connections_refused += 1
-            _LOG.warning("refused a connection from %s: too many connections", self.peer_host)
-            self._is_closing = self._is_gone = True
-            self._transport.abort()
+        if not self._is_admitted and not self._admit():
             return
-        delay_ms = host.connection_delay_ms(self.peer_host)
-        if delay_ms:
-            self._hold_off(delay_ms)
-            return
-        self._is_admitted = True
         meters = host.meters
         meters.connections_total += 1
         meters.connections_open += 1
-        if transport.get_extra_info("sslcontext") is not None:
+        encryption = transport.get_extra_info("ssl_object")
+        if encryption is not None:
+            self.peer_certificate = encryption.getpeercert(binary_form=True)
             self._sender = TransportSender(
                 self._transport, host.loop, meters, self._on_drained, self._on_failed
             )
@@ -124,6 +125,22 @@ class Connection(asyncio.BufferedProtocol):
         self._outbox = Outbox(host.loop, self._sender)
         self._session = self._new_session(self)
         host.opened(self)
+
+    def _admit(self) -> bool:
+        host = self._host
+        peer = self._transport.get_extra_info("peername")
+        self.peer_host = peer[0] if peer else ""
+        if host.counts.admit(self.peer_host):
+            delay_ms = host.connection_delay_ms(self.peer_host)
+            if delay_ms:
+                self._hold_off(delay_ms)
+            self._is_admitted = delay_ms == 0
+            return self._is_admitted
+        host.meters.connections_refused += 1
+        _LOG.warning("refused a connection from %s: too many connections", self.peer_host)
+        self._is_closing = self._is_gone = True
+        self._transport.abort()
+        return False
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
         return self._session.get_buffer()
@@ -217,6 +234,11 @@ class Connection(asyncio.BufferedProtocol):
         return not self._session.is_busy and self._outbox.is_empty
 
     @property
+    def has_begun(self) -> bool:
+        """Whether the transport was made: the connection counts itself out when it is lost."""
+        return hasattr(self, "_transport")
+
+    @property
     def is_answering(self) -> bool:
         return self._session.is_busy
 
@@ -228,7 +250,7 @@ class Connection(asyncio.BufferedProtocol):
         if not self._is_gone:
             self._is_closing = self._is_gone = True
             self._outbox.close()
-            self._transport.abort()
+        self._transport.abort()  # a close that waits for the peer's end of TLS waits no longer
 
     # ---
 

@@ -19,6 +19,8 @@ class ServerLimits:
     free_memory_bytes: int = 16 << 20  # kept in released receive buffers
     outgoing_high_bytes: int = 1 << 20  # unsent bytes in memory above which a peer's requests wait
     outgoing_low_bytes: int = 256 << 10
+    max_unfinished_handshakes: int = 1000
+    login_timeout_ms: int = 10_000  # for TLS, and again for the log-in
 
     @classmethod
     def of(cls, config: BrokerConfig, *, most_connections: int) -> ServerLimits:
@@ -28,6 +30,8 @@ class ServerLimits:
             max_connections=min(config.max_connections, most_connections),
             max_connections_per_ip=config.max_connections_per_ip,
             idle_timeout_ms=config.connections_max_idle_ms,
+            max_unfinished_handshakes=config.max_unfinished_handshakes,
+            login_timeout_ms=config.connection_login_timeout_ms,
             request_memory_bytes=memory_bytes if memory_bytes > 0 else NO_LIMIT_BYTES,
         )
 

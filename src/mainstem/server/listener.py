@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from mainstem.server.addresses import bind, unavailable
 from mainstem.server.buffers import RequestMemory
+from mainstem.server.certificates import Certificates
 from mainstem.server.connection import Connection, SessionFactory
 from mainstem.server.limits import ConnectionCount, ServerLimits
 from mainstem.server.metrics import ServerMeters
+from mainstem.server.tls_acceptor import TlsAcceptor
 
 _LOG = logging.getLogger(__name__)
 _BACKLOG = 4096
@@ -33,6 +35,16 @@ class ListenerAddress:
     port: int
 
 
+class Acceptor(Protocol):
+    def close(self) -> None: ...
+
+
+class Abortable(Protocol):
+    """A connection that was not taken: a transport, or the bare socket of one that never got that far."""
+
+    def abort(self) -> None: ...
+
+
 class Server:
     """Holds every connection of every listener, so that limits count them together."""
 
@@ -44,8 +56,9 @@ class Server:
         self.counts = ConnectionCount(limits)
         self.tick = 0
         self.connection_delay_ms: Callable[[str], int] = _welcome  # by address; who sets quotas replaces it
-        self._held_off: dict[asyncio.Transport, asyncio.TimerHandle] = {}
-        self._listeners: list[asyncio.Server] = []
+        self._held_off: dict[Abortable, asyncio.TimerHandle] = {}
+        self.unfinished_handshakes = 0
+        self._listeners: list[Acceptor] = []
         self._connections: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._all_gone: asyncio.Event = asyncio.Event()
@@ -57,7 +70,7 @@ class Server:
         port: int,
         new_session: SessionFactory,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: Certificates | None = None,
     ) -> ListenerAddress:
         """Binds and accepts connections from now on. Port 0 takes a free one; the answer says which."""
         return await self.listen_on(name, bind(host, port), new_session, tls=tls)
@@ -68,21 +81,40 @@ class Server:
         sockets: Sequence[socket.socket],
         new_session: SessionFactory,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: Certificates | None = None,
     ) -> ListenerAddress:
         """Accepts connections on bound sockets, which belong to the server from then on."""
+        if tls is not None:
+            await self._accept_tls(name, sockets, new_session, tls)
+        else:
+            await self._accept_plain(name, sockets, new_session)
+        self._start_timer()
+        address = sockets[0].getsockname()
+        return ListenerAddress(name, address[0], address[1])
+
+    async def _accept_plain(
+        self, name: str, sockets: Sequence[socket.socket], new_session: SessionFactory
+    ) -> None:
         for bound in sockets:
             try:
                 listener = await self.loop.create_server(
-                    lambda: Connection(self, name, new_session), sock=bound, backlog=_BACKLOG, ssl=tls
+                    lambda: Connection(self, name, new_session), sock=bound, backlog=_BACKLOG
                 )
             except OSError as error:  # somebody bound the same address and listened first
                 host, port, *_ = bound.getsockname()
                 raise unavailable(f"{host}:{port}", error) from error
             self._listeners.append(listener)
-        self._start_timer()
-        address = sockets[0].getsockname()
-        return ListenerAddress(name, address[0], address[1])
+
+    async def _accept_tls(
+        self, name: str, sockets: Sequence[socket.socket], new_session: SessionFactory, tls: Certificates
+    ) -> None:
+        acceptor = TlsAcceptor(self, name, sockets, new_session, tls)
+        self._listeners.append(acceptor)
+        try:
+            acceptor.start(_BACKLOG)
+        except OSError as error:
+            host, port, *_ = sockets[0].getsockname()
+            raise unavailable(f"{host}:{port}", error) from error
 
     def update_limits(self, limits: ServerLimits) -> None:
         """Connections that are there stay, even above a lower limit."""
@@ -125,13 +157,13 @@ class Server:
         if not self._connections:
             self._all_gone.set()
 
-    def hold_off(self, transport: asyncio.Transport, delay_ms: int) -> None:
+    def hold_off(self, transport: Abortable, delay_ms: int) -> None:
         if len(self._held_off) >= MOST_HELD_OFF:
             transport.abort()
             return
         self._held_off[transport] = self.loop.call_later(delay_ms / 1000, self._let_go, transport)
 
-    def _let_go(self, transport: asyncio.Transport) -> None:
+    def _let_go(self, transport: Abortable) -> None:
         self._held_off.pop(transport).cancel()
         transport.abort()
 

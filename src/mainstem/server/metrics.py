@@ -14,6 +14,8 @@ class ServerMeters:
         "connections_throttled",
         "connections_total",
         "sendfile_bytes",
+        "tls_handshakes",
+        "tls_handshakes_failed",
     )
 
     def __init__(self) -> None:
@@ -26,3 +28,5 @@ class ServerMeters:
         self.connections_refused = 0
         self.connections_throttled = 0  # for the quota of their address
         self.connections_idle_closed = 0
+        self.tls_handshakes = 0  # that succeeded
+        self.tls_handshakes_failed = 0

@@ -1,7 +1,8 @@
 """Sends parts through the transport: for TLS, where the kernel cannot encrypt a file on its way out.
 
-Large file slices are read piece by piece, by a thread where they are not in the page cache, and a piece
-is read only when the transport has taken the one before.
+Every write becomes records of TLS and a system call, so what is small is gathered first: the bytes of
+answers, and file slices, which are read piece by piece, by a thread where they are not in the page cache. A
+piece is read only when the transport has taken what came before.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class TransportSender:
 
     @property
     def is_idle(self) -> bool:
-        return not self._queue and self._transport.get_write_buffer_size() == 0
+        return not self._queue and self._reading is None  # what the transport has, it sends before it closes
 
     def send(self, parts: Sequence[Part]) -> None:
         for part in parts:
@@ -91,45 +92,62 @@ class TransportSender:
     def _pump(self) -> None:
         try:
             while self._queue and not (self._is_paused or self._closed or self._reading):
-                head = self._queue[0]
-                if isinstance(head, Buffer):
-                    self._queue.popleft()
-                    self.pending_bytes -= len(head)
-                    self._write(bytes(head))
-                else:
-                    self._send_slice(head)
+                self._write(self._gather())
         except OSError as error:
             self._on_failed(error)
 
-    def _send_slice(self, part: FileSlice) -> None:
+    def _gather(self) -> list[bytes]:
+        """What one write takes from the head of the queue; stops at what a thread must read."""
+        gathered: list[bytes] = []
+        size = 0
+        while self._queue and size < _PIECE_BYTES:
+            head = self._queue[0]
+            if isinstance(head, Buffer):
+                self._queue.popleft()
+                self.pending_bytes -= len(head)
+                data = bytes(head)
+            else:
+                found = self._read_piece(head, min(head.length, _PIECE_BYTES))
+                if found is None:
+                    break
+                data = found
+            gathered.append(data)
+            size += len(data)
+        return gathered
+
+    def _read_piece(self, part: FileSlice, length: int) -> bytes | None:
+        """The slice's next bytes; None where a thread fetches them."""
         try:
             part.file.fileno()
         except OSError:  # a simulated file
-            self._finish_piece(part, part, read_waiting(part))
-            return
-        piece = _Piece(part.file, part.position, min(part.length, _PIECE_BYTES))
-        data = read_if_cached(piece)
-        if data is not None:
-            self._finish_piece(part, piece, data)
-            return
+            data = read_waiting(part)
+            self._advance(part, part.length)
+            return data
+        piece = _Piece(part.file, part.position, length)
+        found = read_if_cached(piece)
+        if found is not None:
+            self._advance(part, length)
+            return found
         self._meters.cold_reads += 1
         self._reading = self._loop.run_in_executor(None, read_waiting, piece)
-        self._reading.add_done_callback(partial(self._on_read, part, piece))
+        self._reading.add_done_callback(partial(self._on_read, part, length))
+        return None
 
-    def _finish_piece(self, part: FileSlice, piece: FileSlice, data: bytes) -> None:
-        if piece.length == part.length:
+    def _advance(self, part: FileSlice, length: int) -> None:
+        """The first bytes of the slice at the head of the queue are read."""
+        if length == part.length:
             self._queue.popleft()
             self.pending_bytes -= _SLICE_WEIGHT_BYTES
         else:
-            rest = part.length - piece.length
-            self._queue[0] = _Piece(part.file, part.position + piece.length, rest)
-        self._write(data)
+            self._queue[0] = _Piece(part.file, part.position + length, part.length - length)
 
-    def _write(self, data: bytes) -> None:
-        self._meters.bytes_out += len(data)
-        self._transport.write(data)
+    def _write(self, gathered: list[bytes]) -> None:
+        if gathered:
+            data = gathered[0] if len(gathered) == 1 else b"".join(gathered)
+            self._meters.bytes_out += len(data)
+            self._transport.write(data)
 
-    def _on_read(self, part: FileSlice, piece: _Piece, reading: asyncio.Future[bytes]) -> None:
+    def _on_read(self, part: FileSlice, length: int, reading: asyncio.Future[bytes]) -> None:
         self._reading = None
         if reading.cancelled() or self._closed:
             return
@@ -137,6 +155,7 @@ class TransportSender:
         if error is not None:
             self._on_failed(error if isinstance(error, OSError) else OSError(str(error)))
             return
-        self._finish_piece(part, piece, reading.result())
+        self._advance(part, length)
+        self._write([reading.result()])
         self._pump()
         self._on_drained()

@@ -130,11 +130,15 @@ def test_options_that_contradict_each_other_are_refused(flags: dict[str, str], o
 
 def test_what_clients_are_told() -> None:
     bound = HostPort("127.0.0.1", 40123)
-    plain = load_broker_config(flags={"listener.kafka": "127.0.0.1:0"})
+    (plain,) = load_broker_config(flags={"listener.kafka": "127.0.0.1:0"}).kafka_listeners
     assert plain.advertised_address(bound) == HostPort("127.0.0.1", 40123)
-    everywhere = load_broker_config(
-        flags={"listener.kafka": "0.0.0.0:0", "advertised.kafka": "broker.example:0"}
-    )
+    (everywhere,) = load_broker_config(
+        flags={
+            "listener.kafka": "0.0.0.0:0",
+            "advertised.kafka": "broker.example:0",
+            "allow.unprotected.listeners": "true",
+        }
+    ).kafka_listeners
     assert everywhere.advertised_address(bound) == HostPort("broker.example", 40123)
 
 

@@ -27,7 +27,10 @@ import struct
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
+from mainstem.core.identity.errors import CertificateNotMapped
 from mainstem.core.identity.principal import ANONYMOUS, Principal
+from mainstem.core.identity.principal_mapping import PrincipalMapping
+from mainstem.heads.kafka.access import OPEN, ListenerAccess
 from mainstem.heads.kafka.context import Api, Exchange
 from mainstem.heads.session import Channel
 from mainstem.model.batch import Buffer
@@ -84,7 +87,7 @@ class KafkaSession:
         "produce_key_bytes",
     )
 
-    def __init__(self, head: KafkaHead, channel: Channel) -> None:
+    def __init__(self, head: KafkaHead, channel: Channel, access: ListenerAccess = OPEN) -> None:
         self.head = head
         self.channel = channel
         self.client_id: str | None = None
@@ -109,6 +112,14 @@ class KafkaSession:
         self._is_closed = False
         self._muted: TimerHandle | None = None
         self._muted_until_ms = 0.0
+        if access.mapping is not None and channel.peer_certificate is not None:
+            self._take_name_from(access.mapping, channel.peer_certificate)
+
+    def _take_name_from(self, mapping: PrincipalMapping, certificate: bytes) -> None:
+        try:
+            self.principal = mapping.principal_of(certificate)
+        except CertificateNotMapped as error:
+            self.give_up(str(error))
 
     # --- called by the server
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mainstem.core.broker import Broker
 from mainstem.heads.kafka import fetch, produce
+from mainstem.heads.kafka.access import ListenerAccess
 from mainstem.heads.kafka.api_list import COLD_APIS
 from mainstem.heads.kafka.apis import api_versions
 from mainstem.heads.kafka.apis.api_versions import ApiVersionsExchange, OtherVersionExchange
@@ -51,6 +52,10 @@ class KafkaHead:
 
     def new_session(self, channel: Channel) -> KafkaSession:
         return KafkaSession(self, channel)
+
+    def sessions_of(self, access: ListenerAccess) -> Callable[[Channel], KafkaSession]:
+        """What makes the sessions of a listener where not everybody comes in, or not as nobody."""
+        return lambda channel: KafkaSession(self, channel, access)
 
 
 def _hot_api(key: int, min_version: int, max_version: int, new_exchange: type[Exchange]) -> Api:

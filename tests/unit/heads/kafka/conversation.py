@@ -26,6 +26,7 @@ class RecordingChannel:
     """Sends in order, like the server's, into a list."""
 
     peer_host = "192.0.2.1"
+    peer_certificate: bytes | None = None
     listener = "kafka"
 
     def __init__(self, memory: RequestMemory) -> None:
