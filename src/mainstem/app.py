@@ -31,10 +31,12 @@ from typing import NamedTuple
 
 from mainstem.admin.loop_lag import LoopLag
 from mainstem.admin.node import Node, Phase
+from mainstem.cluster.acl_changes import AclController
 from mainstem.cluster.config_changes import ConfigRules
 from mainstem.cluster.controller import Controller
 from mainstem.cluster.follower import MetadataFollower
 from mainstem.cluster.membership import Membership, Registration, ensure_cluster_id
+from mainstem.cluster.metadata_writer import MetadataWriter
 from mainstem.cluster.node_config import NodeConfig
 from mainstem.cluster.sqlite_store import SqliteMetadataStore, open_sqlite_store
 from mainstem.config.broker import BrokerConfig
@@ -47,6 +49,7 @@ from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
 from mainstem.core.housekeeping import Housekeeping
+from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.identity.errors import InvalidMappingRules
 from mainstem.core.identity.principal_mapping import PrincipalMapping
 from mainstem.core.image import Endpoint
@@ -249,6 +252,7 @@ class BrokerApplication:
         controller = Controller(
             store, self._follower, self._membership, ConfigRules(config.started_with), config
         )
+        self._authorizer = _authorizer_of(config(), self._clock)
         services = BrokerServices(
             metadata=self._follower,
             admin=controller,
@@ -259,6 +263,8 @@ class BrokerApplication:
             turn=AppendTurn(self._loop.call_soon),
             clock=self._clock,
             config=config,
+            acls=AclController(MetadataWriter(store, self._follower, self._membership), self._follower),
+            authorizer=self._authorizer,
         )
         self._broker = Broker(services)
         self._head = KafkaHead(self._broker)
@@ -291,6 +297,8 @@ class BrokerApplication:
     async def _follow_metadata(self) -> None:
         hosted = HostedGroups(self._groups)
         self._replicas.listen(hosted)
+        if self._authorizer is not None:
+            self._follower.subscribe(self._authorizer.on_image)
         for room in (
             self.config.on_image,
             self._quotas.on_image,
@@ -391,6 +399,16 @@ class BrokerApplication:
         self._replicas.fail_directory(path, reason)
         if not self._directories.has_online and not self.failure.done():
             self.failure.set_result(f"every log directory is offline, the last one was {path}: {reason}")
+
+
+def _authorizer_of(config: BrokerConfig, clock: LoopClock) -> Authorizer | None:
+    if not config.authorizer_class_name:
+        return None
+    return Authorizer(
+        config.super_user_names,
+        allow_if_no_rule=config.allow_everyone_if_no_acl_found,
+        monotonic_ms=clock.monotonic_ms,
+    )
 
 
 def _make_folder(path: str, kind: str, flag: str) -> None:

@@ -15,10 +15,12 @@ from typing import TypeVar
 
 from tests.support.simulated_clock import SimulatedClock
 
+from mainstem.cluster.acl_changes import AclController
 from mainstem.cluster.config_changes import ConfigRules
 from mainstem.cluster.controller import Controller
 from mainstem.cluster.follower import MetadataFollower
 from mainstem.cluster.membership import Membership, Registration, ensure_cluster_id
+from mainstem.cluster.metadata_writer import MetadataWriter
 from mainstem.cluster.node_config import NodeConfig
 from mainstem.cluster.sqlite_store import open_sqlite_store
 from mainstem.config.broker import BrokerConfig
@@ -30,6 +32,8 @@ from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
 from mainstem.core.groups.offsets_topic import ensure_offsets_topic
+from mainstem.core.identity.authorizer import Authorizer
+from mainstem.core.identity.principal import ANONYMOUS, Principal
 from mainstem.core.image import Endpoint, TopicImage
 from mainstem.core.ports import NewTopic
 from mainstem.core.quotas.clients import ClientQuotas
@@ -66,6 +70,7 @@ class KafkaNode:
         config = BrokerConfig.from_layers([Layer(Source.STATIC_BROKER, settings, "the test")])
         self.config = NodeConfig(config)
         self.clock = SimulatedClock()
+        self.authorizer: Authorizer | None = None
         self.log_paths = [str(directory / name) for name in ("logs-1", "logs-2")]
         self._directory = directory
         self._steps = AsyncExitStack()
@@ -98,6 +103,13 @@ class KafkaNode:
         rules = ConfigRules(config.started_with)
         controller = Controller(self.store, self.follower, self.membership, rules, config)
         self.quotas = ClientQuotas.of(config(), self.clock.monotonic_ms)
+        if config().authorizer_class_name:
+            self.authorizer = Authorizer(
+                config().super_user_names,
+                allow_if_no_rule=config().allow_everyone_if_no_acl_found,
+                monotonic_ms=self.clock.monotonic_ms,
+            )
+            self.follower.subscribe(self.authorizer.on_image)
         services = BrokerServices(
             metadata=self.follower,
             admin=controller,
@@ -108,6 +120,8 @@ class KafkaNode:
             turn=AppendTurn(loop.call_soon),
             clock=self.clock,
             config=config,
+            acls=AclController(MetadataWriter(self.store, self.follower, self.membership), self.follower),
+            authorizer=self.authorizer,
         )
         self.broker = Broker(services)
         self.head = KafkaHead(self.broker)
@@ -146,8 +160,10 @@ class KafkaNode:
 
     # --- for tests
 
-    def peer(self, client_id: str = "test") -> Peer:
-        return Peer(self.head, client_id)
+    def peer(self, client_id: str = "test", principal: Principal = ANONYMOUS) -> Peer:
+        peer = Peer(self.head, client_id)
+        peer.session.principal = principal  # as if it had logged in
+        return peer
 
     async def create_topic(
         self, name: str, partition_count: int = 1, config: Mapping[str, str] | None = None

@@ -24,6 +24,7 @@ import msgspec
 
 from mainstem.cluster.errors import EntryUnreadable
 from mainstem.core.errors import InvalidRequest
+from mainstem.core.identity.acl import AccessRule, Operation, Permission
 from mainstem.core.image import BrokerImage, Endpoint, PartitionImage, TopicImage
 from mainstem.core.quotas.entity import QuotaEntity, checked_entity
 from mainstem.model.ids import topic_id_from_text, topic_id_text
@@ -77,6 +78,10 @@ class QuotaEntry(_Versioned, frozen=True, kw_only=True):
     limits: dict[str, float]
 
 
+class AclEntry(_Versioned, frozen=True, kw_only=True):
+    rules: tuple[tuple[str, str, str, str], ...]  # principal, host, operation, permission
+
+
 class ProducerIdEntry(_Versioned, frozen=True, kw_only=True):
     next_producer_id: int
 
@@ -93,6 +98,7 @@ _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {
         TopicEntry,
         ConfigEntry,
         QuotaEntry,
+        AclEntry,
         ProducerIdEntry,
     )
 }
@@ -202,3 +208,26 @@ def decode_quotas(key: str, value: bytes) -> tuple[QuotaEntity, dict[str, float]
         return checked_entity(entry.entity.items()), entry.limits
     except InvalidRequest as error:
         raise EntryUnreadable(key, str(error)) from error
+
+
+# --- access rules
+
+
+def encode_rules(rules: Sequence[AccessRule]) -> bytes:
+    listed = tuple((r.principal, r.host, r.operation.name.lower(), r.permission.name.lower()) for r in rules)
+    return encode_entry(AclEntry(rules=listed))
+
+
+def decode_rules(key: str, value: bytes) -> tuple[AccessRule, ...]:
+    """A rule that this release does not understand makes the entry unreadable: it may be a denial."""
+    entry = decode_entry(AclEntry, key, value)
+    try:
+        rules = tuple(
+            AccessRule(principal, host, Operation[operation.upper()], Permission[permission.upper()])
+            for principal, host, operation, permission in entry.rules
+        )
+    except KeyError as error:
+        raise EntryUnreadable(key, f"it has {error.args[0]}, which this release does not know") from error
+    if not rules:
+        raise EntryUnreadable(key, "it has no rule")
+    return rules

@@ -17,10 +17,12 @@ from mainstem.cluster.entries import (
     decode_broker,
     decode_entry,
     decode_quotas,
+    decode_rules,
     decode_topic,
 )
 from mainstem.cluster.errors import EntryUnreadable
 from mainstem.cluster.store import Event
+from mainstem.core.identity.acl import AccessRule, ResourcePattern
 from mainstem.core.image import BrokerImage, ClusterImage, MetadataDelta, TopicImage
 from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.ids import TopicId
@@ -55,6 +57,7 @@ class _Change:
         self._broker_configs: dict[str, Mapping[str, str]] | None = None
         self._other_configs: dict[str, Mapping[str, Mapping[str, str]]] | None = None
         self._quotas: dict[QuotaEntity, Mapping[str, float]] | None = None
+        self._acls: dict[ResourcePattern, tuple[AccessRule, ...]] | None = None
 
     def take(self, event: Event) -> None:
         key, value = event.key, event.value
@@ -66,6 +69,8 @@ class _Change:
             self._take_config(key, value)
         elif key.startswith(keys.QUOTAS):
             self._take_quotas(key, value)
+        elif key.startswith(keys.ACLS):
+            self._take_acl(key, value)
         elif key == keys.CONTROLLER:
             self._controller_id = (
                 NO_CONTROLLER if value is None else decode_entry(ControllerEntry, key, value).node_id
@@ -117,6 +122,18 @@ class _Change:
             entity, limits = decode_quotas(key, value)
             self._quotas[entity] = limits
 
+    def _take_acl(self, key: str, value: bytes | None) -> None:
+        try:
+            pattern = keys.pattern_of_acl_key(key)
+        except ValueError as error:
+            raise EntryUnreadable(key, str(error)) from error
+        if self._acls is None:
+            self._acls = dict(self._old.acls)
+        if value is None:
+            self._acls.pop(pattern, None)
+        else:
+            self._acls[pattern] = decode_rules(key, value)
+
     def result(self, revision: int) -> tuple[ClusterImage, MetadataDelta]:
         old = self._old
         created, changed, removed = self._topic_changes()
@@ -130,6 +147,7 @@ class _Change:
             broker_configs=old.broker_configs if self._broker_configs is None else self._broker_configs,
             other_configs=old.other_configs if self._other_configs is None else self._other_configs,
             quotas=old.quotas if self._quotas is None else self._quotas,
+            acls=old.acls if self._acls is None else self._acls,
         )
         delta = MetadataDelta(
             created=created,
@@ -139,6 +157,7 @@ class _Change:
             broker_configs_changed=image.broker_configs != old.broker_configs,
             other_configs_changed=image.other_configs != old.other_configs,
             quotas_changed=image.quotas != old.quotas,
+            acls_changed=self._acls is not None and self._acls != old.acls,
             controller_changed=image.controller_id != old.controller_id,
         )
         return image, delta
@@ -195,6 +214,7 @@ def missing_as_deleted(image: ClusterImage, events: Iterable[Event], revision: i
         *(keys.config_key("broker", name) for name in image.broker_configs),
         *(keys.config_key(kind, name) for kind, names in image.other_configs.items() for name in names),
         *(keys.quota_key(entity) for entity in image.quotas),
+        *(keys.acl_key(pattern) for pattern in image.acls),
         *([keys.CONTROLLER] if image.controller_id != NO_CONTROLLER else []),
     ]
     gone = [Event(key, None, revision) for key in known if key not in present]

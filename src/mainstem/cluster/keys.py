@@ -8,6 +8,7 @@
     /mainstem/configs/broker/          the same for all nodes (Kafka's default broker, named "")
     /mainstem/configs/group/billing    ConfigEntry of one group; other kinds stand beside it
     /mainstem/quotas/user=alice        QuotaEntry: the limits of one entity; see `quota_key`
+    /mainstem/acls/topic/prefixed/ord  AclEntry: all access rules of one pattern
     /mainstem/producer-ids             ProducerIdEntry: the first id that nobody has
 
 One topic is one key, with all its partitions, so that it is made, changed and removed whole, and a
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
+from mainstem.core.identity.acl import PatternType, ResourcePattern, ResourceType
 from mainstem.core.quotas.entity import QuotaEntity
 
 ROOT = "/mainstem/"
@@ -32,6 +34,7 @@ BROKERS = ROOT + "brokers/"
 TOPICS = ROOT + "topics/"
 CONFIGS = ROOT + "configs/"
 QUOTAS = ROOT + "quotas/"
+ACLS = ROOT + "acls/"
 
 
 def broker_key(node_id: int) -> str:
@@ -63,3 +66,20 @@ def split_quota_key(key: str) -> QuotaEntity:
         kind, equals, name = part.partition("=")
         names[kind] = unquote(name) if equals else None
     return QuotaEntity.of(names)
+
+
+def acl_key(pattern: ResourcePattern) -> str:
+    return f"{ACLS}{pattern.type.name.lower()}/{pattern.pattern_type.name.lower()}/{pattern.name}"
+
+
+def pattern_of_acl_key(key: str) -> ResourcePattern:
+    """Raises ValueError where the key is of no pattern that this release knows."""
+    resource_type, _, rest = key[len(ACLS) :].partition("/")
+    pattern_type, _, name = rest.partition("/")
+    try:
+        found = ResourcePattern(ResourceType[resource_type.upper()], name, PatternType[pattern_type.upper()])
+    except KeyError as error:
+        raise ValueError(f"it is about {error.args[0]}, which this release does not know") from None
+    if not name:
+        raise ValueError("it has no name")
+    return found

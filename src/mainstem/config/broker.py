@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -110,6 +111,10 @@ class BrokerConfig(BrokerOptions):
         return self.metadata_path or str(PurePath(self.data_dir) / "metadata.db")
 
     @property
+    def super_user_names(self) -> frozenset[str]:
+        return frozenset(part.strip() for part in self.super_users.split(";") if part.strip())
+
+    @property
     def kafka_listeners(self) -> tuple[KafkaListener, ...]:
         """Where Kafka clients connect; the first is the node's main address."""
         return kafka_listeners(self)
@@ -145,6 +150,12 @@ def _check_together(config: BrokerConfig) -> None:
     refuse = config.refusal
     kafka_listeners(config)
     check_admin_protection(config)
+    if not all(re.fullmatch(r"[^:]+:.+", name) for name in config.super_user_names):
+        raise refuse(
+            "super.users",
+            "names somebody who is no principal",
+            "write each with its type, and semicolons between them: User:admin;User:ops",
+        )
     if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
         raise refuse(
             "group.min.session.timeout.ms",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mainstem.config.authorization_options import AuthorizationOptions
 from mainstem.config.connection_options import ConnectionOptions
 from mainstem.config.group_options import GroupOptions
 from mainstem.config.log_options import LogOptions
@@ -17,6 +18,7 @@ from mainstem.config.transaction_options import TransactionOptions
 
 @dataclass(frozen=True)
 class BrokerOptions(
+    AuthorizationOptions,
     QuotaOptions,
     TransactionOptions,
     GroupOptions,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
+from mainstem.config.authorization_options import AuthorizationOptions
 from mainstem.config.broker_options import BROKER_OPTIONS
 from mainstem.config.catalog import default_in_words, type_in_words
 from mainstem.config.connection_options import ConnectionOptions
@@ -83,6 +84,7 @@ def configuration_page() -> str:
         ("Listeners", ListenerOptions),
         ("TLS and log-in", SecurityOptions),
         ("Connections", ConnectionOptions),
+        ("Access rules", AuthorizationOptions),
         ("Groups", GroupOptions),
         ("Transactions", TransactionOptions),
         ("Quotas", QuotaOptions),

@@ -22,9 +22,10 @@ from mainstem.core.errors import (
 )
 from mainstem.core.fetch_request import FetchDone, FetchEntry, FetchLimits, FetchRequest
 from mainstem.core.groups.coordinator import GroupCoordinator
+from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.image import ClusterImage
 from mainstem.core.partition import Partition, ProduceResult
-from mainstem.core.ports import MetadataSource, TopicAdmin
+from mainstem.core.ports import AclAdmin, MetadataSource, TopicAdmin
 from mainstem.core.produce_request import ProduceDone, ProduceRequest
 from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.quotas.clients import ClientQuotas
@@ -69,11 +70,15 @@ class BrokerServices:
     turn: AppendTurn
     clock: Clock
     config: Callable[[], BrokerConfig]
+    acls: AclAdmin
+    authorizer: Authorizer | None = None  # None: everybody may do everything
 
 
 class Broker:
     def __init__(self, services: BrokerServices) -> None:
         self.admin = services.admin
+        self.acls = services.acls
+        self.authorizer = services.authorizer
         self.groups = services.groups
         self.quotas = services.quotas
         self.clock = services.clock

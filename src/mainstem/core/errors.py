@@ -82,6 +82,14 @@ class ElectionNotNeeded(PeerError):
     pass
 
 
+class TopicAuthorizationFailed(PeerError):
+    """Who asks may not do that with the topic; nothing is said about whether it exists."""
+
+
+class SecurityDisabled(PeerError):
+    """The broker keeps no access rules."""
+
+
 # --- the client's view of the cluster is old
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from mainstem.core.identity.acl import AccessRules
 from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.ids import TopicId
 
@@ -69,6 +70,7 @@ class ClusterImage:
     # dynamic options of other resources by type name ("group", "client-metrics"), then by name
     other_configs: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+    acls: AccessRules = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +84,5 @@ class MetadataDelta:
     broker_configs_changed: bool = False
     other_configs_changed: bool = False
     quotas_changed: bool = False
+    acls_changed: bool = False
     controller_changed: bool = False

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from mainstem.core.identity.acl import AclBinding
+from mainstem.core.identity.acl_filter import AclFilter
 from mainstem.core.image import ClusterImage, TopicImage
 from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.errors import MainstemError
@@ -106,6 +108,23 @@ class TopicAdmin(Protocol):
     async def allocate_producer_ids(self, count: int) -> range:
         """A block of producer ids that nobody else has or will have."""
         ...
+
+
+class AclAdmin(Protocol):
+    """Changes of access rules, answered per item; a success is in force on this node."""
+
+    async def create_acls(self, bindings: Sequence[AclBinding]) -> list[MainstemError | None]:
+        """A rule that is there already is made again without an error."""
+        ...
+
+    async def delete_acls(self, filters: Sequence[AclFilter]) -> list[Sequence[AclDeletion] | MainstemError]:
+        """For each filter all that it takes."""
+        ...
+
+
+class AclDeletion(NamedTuple):
+    binding: AclBinding
+    error: MainstemError | None = None
 
 
 class MetadataSource(Protocol):

@@ -63,7 +63,11 @@ class ColdExchange(Exchange):
             self.correlation_id,
             session.principal,
         )
-        self._run(self._handler.handle(context, self._request))
+        check = self.api.check
+        if check is None or session.head.authorizer is None:
+            self._run(self._handler.handle(context, self._request))
+        else:
+            self._run(check(context, self._request, self._handler))
 
     def cancel(self) -> None:
         if self._task is not None:

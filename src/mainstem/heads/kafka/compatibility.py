@@ -36,7 +36,6 @@ APIs that brokers and controllers of Kafka use among themselves, and that no cli
 
 _NO_LOG_IN: Final = "There is no log-in yet."
 _NO_TRANSACTIONS: Final = "There are no transactions yet."
-_NO_RULES: Final = "There are no access rules yet."
 _NEW_GROUPS: Final = (
     "Groups are of the classic protocol; clients use the newer one only where it is asked for."
 )
@@ -53,9 +52,6 @@ NOT_YET: Final[Mapping[int, str]] = {
     26: _NO_TRANSACTIONS,
     27: _NO_TRANSACTIONS,
     28: _NO_TRANSACTIONS,
-    29: _NO_RULES,
-    30: _NO_RULES,
-    31: _NO_RULES,
     34: "A replica stays in the directory that it was made in.",
     36: _NO_LOG_IN,
     50: _NO_LOG_IN,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from mainstem.core.identity.acl import CLUSTER_NAME, Operation, ResourceType
 from mainstem.core.identity.principal import Principal
 from mainstem.core.quotas.mutations import MeteredChanges
 from mainstem.heads.kafka.meters import ApiMeter
@@ -20,6 +21,7 @@ from mainstem.model.batch import Buffer
 
 if TYPE_CHECKING:
     from mainstem.core.broker import Broker
+    from mainstem.heads.kafka.authorization.check import Run
     from mainstem.heads.kafka.connection import KafkaSession
     from mainstem.heads.kafka.handler import Handler
 
@@ -47,6 +49,18 @@ class RequestContext:
         )
         return MeteredChanges(broker.admin, broker.image, allowance)
 
+    def may(
+        self, operation: Operation, resource_type: ResourceType, name: str, *, is_quiet: bool = False
+    ) -> bool:
+        """Whether whoever asks may do this. Quiet: to find out what to show, which is no attempt."""
+        authorizer = self.broker.authorizer
+        return authorizer is None or authorizer.allows(
+            self.principal, self.client_host, operation, resource_type, name, is_quiet=is_quiet
+        )
+
+    def may_on_cluster(self, operation: Operation, *, is_quiet: bool = False) -> bool:
+        return self.may(operation, ResourceType.CLUSTER, CLUSTER_NAME, is_quiet=is_quiet)
+
 
 class Api(NamedTuple):
     """A line of the dispatch table."""
@@ -58,6 +72,7 @@ class Api(NamedTuple):
     new_exchange: Callable[..., Exchange]
     meter: ApiMeter
     handler: Handler | None = None  # of a cold API
+    check: Run | None = None  # in front of the handler, where access rules are kept to
 
 
 class Exchange:

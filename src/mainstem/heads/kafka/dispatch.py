@@ -10,6 +10,7 @@ from mainstem.heads.kafka.access import ListenerAccess
 from mainstem.heads.kafka.api_list import COLD_APIS
 from mainstem.heads.kafka.apis import api_versions
 from mainstem.heads.kafka.apis.api_versions import ApiVersionsExchange, OtherVersionExchange
+from mainstem.heads.kafka.authorization.table import CHECKS, check_table
 from mainstem.heads.kafka.cold_exchange import ColdExchange
 from mainstem.heads.kafka.connection import KafkaSession
 from mainstem.heads.kafka.context import Api, Exchange
@@ -29,6 +30,7 @@ class KafkaHead:
         config = broker.config
         self.broker = broker
         self.quotas = broker.quotas
+        self.authorizer = broker.authorizer  # None: access rules are off, and nothing is looked up
         self.meters = HeadMeters()
         self.topic_names = TopicNames()
         self.produce_routes = ProduceRoutes(produce.MAX_VERSION)
@@ -71,6 +73,7 @@ def _cold_api(handler: Handler) -> Api:
         ColdExchange,
         ApiMeter(),
         handler,
+        CHECKS[handler.key].run,
     )
 
 
@@ -92,3 +95,4 @@ def check_handlers(handlers: Iterable[Handler]) -> None:
 
 
 check_handlers(COLD_APIS)
+check_table((api_versions.KEY, produce.KEY, fetch.KEY, *(handler.key for handler in COLD_APIS)))

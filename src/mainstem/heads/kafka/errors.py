@@ -34,6 +34,8 @@ _CODES: dict[type[BaseException], ErrorCode] = {
     core.PolicyViolation: ErrorCode.POLICY_VIOLATION,
     core.NoReassignmentInProgress: ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
     core.ElectionNotNeeded: ErrorCode.ELECTION_NOT_NEEDED,
+    core.TopicAuthorizationFailed: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    core.SecurityDisabled: ErrorCode.SECURITY_DISABLED,
     # leadership and storage
     core.NotLeaderOrFollower: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     core.FencedLeaderEpoch: ErrorCode.FENCED_LEADER_EPOCH,

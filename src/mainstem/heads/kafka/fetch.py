@@ -14,7 +14,10 @@ from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Final
 
-from mainstem.core.fetch_request import FetchEntry, FetchRequest
+from mainstem.core.errors import TopicAuthorizationFailed
+from mainstem.core.fetch_request import FetchDone, FetchEntry, FetchRequest
+from mainstem.core.identity.acl import Operation, ResourceType
+from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.partition import FetchResult
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
@@ -36,6 +39,7 @@ MIN_VERSION: Final = 4
 MAX_VERSION: Final = 18
 
 _LOG = logging.getLogger(__name__)
+_DENIED: Final = FetchResult(TopicAuthorizationFailed("Topic authorization failed."), -1, -1, -1, None)
 
 
 class FetchExchange(Exchange):
@@ -65,13 +69,20 @@ class FetchExchange(Exchange):
         if head.quotas.is_active:
             most = head.quotas.most_fetched(self.session.principal, self.session.client_id)
             max_bytes = max_bytes if most is None else min(max_bytes, most)
+        entries: Sequence[FetchEntry] = plan.entries
+        done: FetchDone = self._on_read
+        if head.authorizer is not None:
+            entries, done = self._readable(head.authorizer, entries)
+            if not entries and plan.entries:
+                done(())
+                return
         self._waiting = head.broker.fetch(
-            plan.entries,
+            entries,
             min_bytes=min(envelope.min_bytes, max_bytes),
             max_bytes=max_bytes,
             max_wait_ms=envelope.max_wait_ms,
             isolation=envelope.isolation,
-            done=self._on_read,
+            done=done,
         )
         if head.quotas.limits_requests:
             self._spent_ns = perf_counter_ns() - self.started_ns
@@ -82,6 +93,29 @@ class FetchExchange(Exchange):
             self.answer(())
 
     # ---
+
+    def _readable(
+        self, authorizer: Authorizer, entries: Sequence[FetchEntry]
+    ) -> tuple[Sequence[FetchEntry], FetchDone]:
+        """What of the entries may be read, and who is told of it: of the others it is told that they may not.
+
+        A topic id that nobody has comes without a name: that is no secret.
+        """
+        principal, host = self.session.principal, self.session.channel.peer_host
+        denied = {
+            place
+            for place, entry in enumerate(entries)
+            if entry.topic
+            and not authorizer.allows(principal, host, Operation.READ, ResourceType.TOPIC, entry.topic)
+        }
+        if not denied:
+            return entries, self._on_read
+
+        def read(results: Sequence[FetchResult]) -> None:
+            rest = iter(results)
+            self._on_read([_DENIED if place in denied else next(rest) for place in range(len(entries))])
+
+        return [entry for place, entry in enumerate(entries) if place not in denied], read
 
     def _on_read(self, results: Sequence[FetchResult]) -> None:
         try:

@@ -17,6 +17,9 @@ from time import perf_counter_ns
 from typing import Final
 
 from mainstem.core.broker import ProduceEntry
+from mainstem.core.errors import TopicAuthorizationFailed
+from mainstem.core.identity.acl import Operation, ResourceType
+from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.partition import ProduceResult
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
@@ -47,6 +50,7 @@ MIN_VERSION: Final = 0  # advertised, or librdkafka compresses nothing; refused 
 MAX_VERSION: Final = 13
 
 _LOG = logging.getLogger(__name__)
+_DENIED: Final = ProduceResult(-1, -1, -1, TopicAuthorizationFailed("Topic authorization failed."))
 _ACKS_NONE: Final = 0
 _ACKS_LEADER: Final = 1
 _ACKS_ALL: Final = -1
@@ -74,6 +78,9 @@ class ProduceExchange(Exchange):
             return
         self._route = route
         topic, partition, _ = route.entry
+        if head.authorizer is not None and not self._may_write(head.authorizer, topic):
+            self._serve_unrouted(data, position, end)
+            return
         head.broker.produce(
             (ProduceEntry(topic, partition, batches),),
             acks=route.acks,
@@ -84,7 +91,8 @@ class ProduceExchange(Exchange):
             self._charge_time()
 
     def _serve_unrouted(self, data: Buffer, position: int, end: int) -> None:
-        broker = self.session.head.broker
+        session = self.session
+        broker = session.head.broker
         envelope = self._envelope = self._read(data, position, end)
         acks = envelope.acks
         if acks not in (_ACKS_LEADER, _ACKS_ALL, _ACKS_NONE):
@@ -96,6 +104,8 @@ class ProduceExchange(Exchange):
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions yet"
             )
         else:
+            if session.head.authorizer is not None and self._write_allowed(session.head.authorizer):
+                return
             if len(envelope.entries) == 1 and self.version >= FIRST_ROUTED:
                 self._learn_route(data, position, end)
             broker.produce(envelope.entries, acks=acks, timeout_ms=envelope.timeout_ms, done=self._on_written)
@@ -112,6 +122,40 @@ class ProduceExchange(Exchange):
         session = self.session
         spent_ns = perf_counter_ns() - self.started_ns
         self.throttle(session.head.quotas.charge_time(session.principal, session.client_id, spent_ns))
+
+    # --- access rules
+
+    def _may_write(self, authorizer: Authorizer, topic: str) -> bool:
+        session = self.session
+        return authorizer.allows(
+            session.principal, session.channel.peer_host, Operation.WRITE, ResourceType.TOPIC, topic
+        )
+
+    def _write_allowed(self, authorizer: Authorizer) -> bool:
+        """Writes only what may be written, if anything may not be, and says so."""
+        entries = self._envelope.entries
+        # A topic id that nobody has comes without a name: that is no secret.
+        denied = {
+            place
+            for place, entry in enumerate(entries)
+            if entry.topic and not self._may_write(authorizer, entry.topic)
+        }
+        if not denied:
+            return False
+
+        def written(results: Sequence[ProduceResult]) -> None:
+            rest = iter(results)
+            self._on_written([_DENIED if place in denied else next(rest) for place in range(len(entries))])
+
+        self.session.head.broker.produce(
+            [entry for place, entry in enumerate(entries) if place not in denied],
+            acks=self._envelope.acks,
+            timeout_ms=self._envelope.timeout_ms,
+            done=written,
+        )
+        return True
+
+    # ---
 
     def _read(self, data: Buffer, position: int, end: int) -> ProduceEnvelope:
         head = self.session.head

@@ -116,6 +116,8 @@ class EchoHead:
         self.clock = SimulatedClock()
         self.quotas = ClientQuotas.of(BrokerConfig.default(), self.clock.monotonic_ms)
         self.broker = SimpleNamespace(clock=self.clock, quotas=self.quotas)
+        self.broker = SimpleNamespace()
+        self.authorizer = None
         never = 0x7FFF
         self.apis: dict[int, Api] = {
             ECHO: Api(ECHO, 2, 3, never, EchoExchange, ApiMeter()),

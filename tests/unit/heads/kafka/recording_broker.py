@@ -11,6 +11,7 @@ from tests.unit.heads.kafka.conversation import Conversation
 from mainstem.config.broker import BrokerConfig
 from mainstem.core.broker import ProduceEntry
 from mainstem.core.fetch_request import FetchDone, FetchEntry
+from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.image import BrokerImage, ClusterImage, Endpoint, PartitionImage, TopicImage
 from mainstem.core.produce_request import ProduceDone
 from mainstem.core.quotas.clients import ClientQuotas
@@ -60,6 +61,7 @@ class RecordingBroker:
         self.config = config or BrokerConfig.default()
         self.clock = SimulatedClock()
         self.quotas = ClientQuotas.of(self.config, self.clock.monotonic_ms)
+        self.authorizer: Authorizer | None = None
         self.image = image_of({"orders": TOPIC_ID})
         self.produced: list[Produced] = []
         self.fetched: list[Fetched] = []

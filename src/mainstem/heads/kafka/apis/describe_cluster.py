@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mainstem.heads.kafka.authorized_operations import CLUSTER_OPERATIONS, OPERATIONS_NOT_ASKED_FOR
+from mainstem.heads.kafka.authorized_operations import OPERATIONS_NOT_ASKED_FOR, cluster_operations
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.endpoints import node_address
@@ -40,7 +40,9 @@ async def handle(context: RequestContext, request: DescribeClusterRequest) -> De
             for each in addresses
         ],
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else OPERATIONS_NOT_ASKED_FOR
+            cluster_operations(context)
+            if request.include_cluster_authorized_operations
+            else OPERATIONS_NOT_ASKED_FOR
         ),
     )
 

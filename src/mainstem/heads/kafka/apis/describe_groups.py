@@ -6,7 +6,7 @@ from typing import Final
 
 from mainstem.core.groups.requests import GroupDescription
 from mainstem.core.slices import Slices
-from mainstem.heads.kafka.authorized_operations import GROUP_OPERATIONS, OPERATIONS_NOT_ASKED_FOR
+from mainstem.heads.kafka.authorized_operations import OPERATIONS_NOT_ASKED_FOR, group_operations
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.errors import error_code, error_message
@@ -36,7 +36,7 @@ async def handle(context: RequestContext, request: DescribeGroupsRequest) -> Des
     if request.include_authorized_operations:
         for answer in answers:
             if answer.error_code == ErrorCode.NONE:
-                answer.authorized_operations = GROUP_OPERATIONS
+                answer.authorized_operations = group_operations(context, answer.group_id)
     return DescribeGroupsResponse(groups=answers)
 
 
@@ -91,5 +91,4 @@ HANDLER: Final = Handler(
     max_version=6,
     handle=handle,
     refuse=refuse,
-    remarks="There are no access rules yet: everybody may carry out every operation.",
 )

@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from mainstem.core.errors import InvalidRequest
+from mainstem.core.identity.acl import Operation, ResourceType
 from mainstem.core.image import ClusterImage, PartitionImage, TopicImage
 from mainstem.core.slices import Slices
-from mainstem.heads.kafka.authorized_operations import TOPIC_OPERATIONS
+from mainstem.heads.kafka.authorized_operations import topic_operations
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.handler import Handler
@@ -35,7 +36,7 @@ async def handle(
     cursor = request.cursor
     if cursor is not None:
         _check(cursor, [topic.name for topic in request.topics])
-    asked = {topic.name for topic in request.topics} or image.topics
+    asked = {topic.name for topic in request.topics} or _visible(context, image)
     names = sorted(name for name in asked if cursor is None or name >= cursor.topic_name)
     left = max(1, min(request.response_partition_limit, MAX_PARTITIONS))
     response = DescribeTopicPartitionsResponse()
@@ -44,7 +45,7 @@ async def handle(
         await slices.pause()
         topic = image.topics.get(name)
         if topic is None:
-            response.topics.append(_unknown(name))
+            response.topics.append(_unknown(name, topic_operations(context, name)))
             continue
         start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left == 0:
@@ -52,7 +53,7 @@ async def handle(
                 topic_name=name, partition_index=start
             )
             break
-        described = _described(image, topic, start, left)
+        described = _described(image, topic, start, left, topic_operations(context, name))
         response.topics.append(described)
         left -= len(described.partitions)
         end = start + len(described.partitions)
@@ -60,6 +61,12 @@ async def handle(
             response.next_cursor = DescribeTopicPartitionsResponseCursor(topic_name=name, partition_index=end)
             break
     return response
+
+
+def _visible(context: RequestContext, image: ClusterImage) -> list[str]:
+    """A list of all topics has those that one may describe."""
+    kind = ResourceType.TOPIC
+    return [name for name in image.topics if context.may(Operation.DESCRIBE, kind, name, is_quiet=True)]
 
 
 def _check(cursor: DescribeTopicPartitionsRequestCursor, names: Sequence[str]) -> None:
@@ -70,7 +77,7 @@ def _check(cursor: DescribeTopicPartitionsRequestCursor, names: Sequence[str]) -
 
 
 def _described(
-    image: ClusterImage, topic: TopicImage, start: int, count: int
+    image: ClusterImage, topic: TopicImage, start: int, count: int, operations: int
 ) -> DescribeTopicPartitionsResponseTopic:
     shown = topic.partitions[start : start + count]
     return DescribeTopicPartitionsResponseTopic(
@@ -80,7 +87,7 @@ def _described(
         partitions=[
             _partition(index, partition, image.brokers) for index, partition in enumerate(shown, start)
         ],
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=operations,
     )
 
 
@@ -101,11 +108,11 @@ def _partition(
     )
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _unknown(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         name=name,
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=operations,
     )
 
 

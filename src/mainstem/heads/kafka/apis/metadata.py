@@ -17,9 +17,9 @@ from mainstem.core.image import ClusterImage, PartitionImage, TopicImage
 from mainstem.core.ports import NewTopic
 from mainstem.core.slices import Slices
 from mainstem.heads.kafka.authorized_operations import (
-    CLUSTER_OPERATIONS,
     OPERATIONS_NOT_ASKED_FOR,
-    TOPIC_OPERATIONS,
+    cluster_operations,
+    topic_operations,
 )
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
@@ -57,10 +57,12 @@ async def handle(context: RequestContext, request: MetadataRequest) -> MetadataR
         names = dict.fromkeys(topic.name or "" for topic in wanted)
         await _find_by_name(broker, names, request.allow_auto_topic_creation, found, missing)
     image = broker.image
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else OPERATIONS_NOT_ASKED_FOR
+    operations = OPERATIONS_NOT_ASKED_FOR
     topics = missing
     for topic in found:
         await slices.pause()
+        if request.include_topic_authorized_operations:
+            operations = topic_operations(context, topic.name)
         topics.append(_described(topic, image.brokers, operations))
     return MetadataResponse(
         brokers=_brokers(image, context.listener),
@@ -68,7 +70,9 @@ async def handle(context: RequestContext, request: MetadataRequest) -> MetadataR
         controller_id=image.controller_id,
         topics=topics,
         cluster_authorized_operations=(
-            CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else OPERATIONS_NOT_ASKED_FOR
+            cluster_operations(context)
+            if request.include_cluster_authorized_operations
+            else OPERATIONS_NOT_ASKED_FOR
         ),
     )
 
