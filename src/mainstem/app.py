@@ -53,6 +53,7 @@ from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.identity.errors import InvalidMappingRules
 from mainstem.core.identity.principal_mapping import PrincipalMapping
 from mainstem.core.image import Endpoint
+from mainstem.core.log_cleaner import LogCleaner
 from mainstem.core.quotas.clients import ClientQuotas, quota_windows
 from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.core.replicas import Replicas
@@ -276,6 +277,7 @@ class BrokerApplication:
             config().ssl_certificate_check_interval_ms,
         )
         self._housekeeping = Housekeeping(self._replicas, self._directories, self._clock, config)
+        self._cleaner = LogCleaner(self._replicas, self._directories, self._clock, config)
         config.on_change(self._on_config_change)
 
     def _limits(self, config: BrokerConfig) -> ServerLimits:
@@ -312,6 +314,8 @@ class BrokerApplication:
         await self._follower.start()
         self._housekeeping.start()
         self._steps.push_async_callback(self._housekeeping.stop)
+        self._cleaner.start()
+        self._steps.push_async_callback(self._cleaner.stop)
 
     async def _close_rooms(self) -> None:
         await self._follower.close()
@@ -376,6 +380,7 @@ class BrokerApplication:
             commits=self._durability,
             directories=self._directories,
             housekeeping=self._housekeeping,
+            cleaner=self._cleaner,
             loop_lag=self._lag,
             node_id=self.config.started_with.node_id,
             event_loop=type(self._loop).__module__.partition(".")[0],

@@ -18,6 +18,7 @@ from mainstem.cluster.membership import Membership
 from mainstem.config.value import HostPort
 from mainstem.core.broker import Broker
 from mainstem.core.housekeeping import Housekeeping
+from mainstem.core.log_cleaner import LogCleaner
 from mainstem.heads.kafka.meters import HeadMeters
 from mainstem.log.directories import LogDirectories
 from mainstem.log.durability import CommitStatistics
@@ -67,6 +68,7 @@ class Node:
     commits: Commits
     directories: LogDirectories
     housekeeping: Housekeeping
+    cleaner: LogCleaner
     loop_lag: LoopLag
     node_id: int
     event_loop: str

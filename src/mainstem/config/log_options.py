@@ -159,6 +159,81 @@ class LogOptions:
         minimum=2_097_152,
         maximum=LONG_MAX,
     )
+    log_cleaner_enable: bool = _broker(
+        "log.cleaner.enable",
+        Kind.BOOLEAN,
+        True,
+        "Whether logs with cleanup.policy=compact are compacted. The broker's own topics need it too: they "
+        "grow for ever without it.",
+    )
+    log_cleaner_threads: int = _broker(
+        "log.cleaner.threads",
+        Kind.INT,
+        1,
+        "How many logs are compacted at the same time, each in a thread of its own.",
+        minimum=1,
+        maximum=64,
+    )
+    log_cleaner_io_max_bytes_per_second: float = _broker(
+        "log.cleaner.io.max.bytes.per.second",
+        Kind.DOUBLE,
+        1.7976931348623157e308,
+        "How many bytes compaction may read and write in a second, all its threads together.",
+        minimum=1,
+        is_dynamic=True,
+    )
+    log_cleaner_dedupe_buffer_size: int = _broker(
+        "log.cleaner.dedupe.buffer.size",
+        Kind.LONG,
+        134_217_728,
+        "The memory for the keys that compaction knows at once, all its threads together; it is taken while "
+        "something is compacted. Where there are many keys, one takes 16 bytes. What does not fit is left to "
+        "the next cleaning, which reads the log again.",
+        unit=_BYTES,
+        minimum=1_048_576,
+        maximum=1_099_511_627_776,
+        is_dynamic=True,
+    )
+    log_cleaner_io_buffer_size: int = _broker(
+        "log.cleaner.io.buffer.size",
+        Kind.INT,
+        524_288,
+        "The memory for reading and writing segments, all cleaner threads together. A larger batch is read "
+        "whole.",
+        unit=_BYTES,
+        minimum=8_192,
+        is_dynamic=True,
+    )
+    log_cleaner_io_buffer_load_factor: float = _broker(
+        "log.cleaner.io.buffer.load.factor",
+        Kind.DOUBLE,
+        0.9,
+        "How full the buffer of keys may get. More keys are known at once, and each takes longer to find.",
+        minimum=0.1,
+        maximum=0.95,
+        is_dynamic=True,
+    )
+    log_cleaner_backoff_ms: int = _broker(
+        "log.cleaner.backoff.ms",
+        Kind.LONG,
+        15_000,
+        "How long a cleaner thread sleeps when there is nothing to compact.",
+        unit=_MS,
+        minimum=0,
+        is_dynamic=True,
+    )
+    log_cleaner_min_cleanable_ratio: float = _default_of(
+        "min.cleanable.dirty.ratio", "log.cleaner.min.cleanable.ratio"
+    )
+    log_cleaner_delete_retention_ms: int = _default_of(
+        "delete.retention.ms", "log.cleaner.delete.retention.ms"
+    )
+    log_cleaner_min_compaction_lag_ms: int = _default_of(
+        "min.compaction.lag.ms", "log.cleaner.min.compaction.lag.ms"
+    )
+    log_cleaner_max_compaction_lag_ms: int = _default_of(
+        "max.compaction.lag.ms", "log.cleaner.max.compaction.lag.ms"
+    )
     producer_id_expiration_ms: int = _broker(
         "producer.id.expiration.ms",
         Kind.INT,

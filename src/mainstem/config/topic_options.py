@@ -74,6 +74,7 @@ class TopicConfig:
         "deletion.",
         unit=_MS,
         minimum=0,
+        synonyms=(Synonym("log.cleaner.delete.retention.ms"),),
     )
     file_delete_delay_ms: int = _topic(
         "file.delete.delay.ms",
@@ -118,6 +119,7 @@ class TopicConfig:
         "The longest time that a record of a compacted topic may stay uncompacted.",
         unit=_MS,
         minimum=1,
+        synonyms=(Synonym("log.cleaner.max.compaction.lag.ms"),),
     )
     max_message_bytes: int = _topic(
         "max.message.bytes",
@@ -163,6 +165,7 @@ class TopicConfig:
         "The share of a compacted log that must be uncompacted before compaction starts.",
         minimum=0,
         maximum=1,
+        synonyms=(Synonym("log.cleaner.min.cleanable.ratio"),),
     )
     min_compaction_lag_ms: int = _topic(
         "min.compaction.lag.ms",
@@ -171,6 +174,7 @@ class TopicConfig:
         "The shortest time that a record of a compacted topic stays readable as it was written.",
         unit=_MS,
         minimum=0,
+        synonyms=(Synonym("log.cleaner.min.compaction.lag.ms"),),
     )
     min_insync_replicas: int = _both(
         "min.insync.replicas",

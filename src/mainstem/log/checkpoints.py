@@ -2,6 +2,7 @@
 
     recovery-point-offset-checkpoint    below this offset everything is on stable storage
     log-start-offset-checkpoint         below this offset everything was deleted
+    cleaner-offset-checkpoint           below this offset compaction took note of every key
 
 A version (0), the number of entries, then a line `topic partition offset` for each. A file is replaced
 whole. One that cannot be read is treated as missing: the start then looks at more, and loses nothing.
@@ -19,6 +20,7 @@ from mainstem.ports.disk import Disk
 
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
+CLEANED: Final = "cleaner-offset-checkpoint"
 
 _logger = logging.getLogger(__name__)
 

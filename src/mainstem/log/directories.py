@@ -259,6 +259,19 @@ class LogDirectories:
                         self.fail(path, str(error))
                     _logger.warning("%s: the checkpoints were not written: %s", path, error)
 
+    def checkpoint_cleaned(self, path: str) -> None:
+        """Writes down how far the logs of a directory are compacted. A full disk only delays it."""
+        with self._checkpointing:
+            if path in self._errors:
+                return
+            logs = [log for log in list(self._logs.values()) if _parent(log) == path]
+            try:
+                self._directories[path].checkpoint_cleaned(logs)
+            except OSError as error:
+                if not is_full_disk(error):
+                    self.fail(path, str(error))
+                _logger.warning("%s: how far its logs are compacted was not written: %s", path, error)
+
     def fail(self, path: str, reason: str) -> None:
         """Takes a directory offline with all its logs. Those files are not touched again."""
         if path in self._errors or path not in self._directories:

@@ -20,6 +20,7 @@ from mainstem.config.topic_options import TopicConfig
 from mainstem.log import partition_metadata
 from mainstem.log.batch_reader import read_batches
 from mainstem.log.clean_state import CleanState
+from mainstem.log.compaction.segment_swap import recover_swaps
 from mainstem.log.errors import LogCorrupt
 from mainstem.log.leader_epochs import EpochStart, LeaderEpochs
 from mainstem.log.names import (
@@ -135,6 +136,7 @@ class _Recovery:
 
     def run(self) -> PartitionLog:
         place = self._place
+        recover_swaps(self._disk, place.directory)
         names = self._disk.list(place.directory)
         for name in names:
             if name.endswith(_LEFTOVER_SUFFIXES):

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from mainstem.config.topic_options import TopicConfig
 from mainstem.log import clean_shutdown, meta_properties, partition_metadata
-from mainstem.log.checkpoints import LOG_STARTS, RECOVERY_POINTS, read_checkpoint, write_checkpoint
+from mainstem.log.checkpoints import CLEANED, LOG_STARTS, RECOVERY_POINTS, read_checkpoint, write_checkpoint
 from mainstem.log.clean_shutdown import CleanLog, CleanShutdown
 from mainstem.log.errors import LogDirectoryFailed
 from mainstem.log.journal import Journal
@@ -103,6 +103,9 @@ class LogDirectory:
         places = self._find(opened, default_config)
         left = self._open_clean(opened, places, clean) if clean is not None else places
         self._recover(opened, left, thread_count)
+        cleaned = read_checkpoint(disk, self.path, CLEANED)
+        for log in opened.logs:
+            log.first_dirty_offset = cleaned.get(log.topic_partition, 0)
         if clean is not None and clean.journal is not None:
             self.journal.resume(clean.journal)
         else:
@@ -213,6 +216,10 @@ class LogDirectory:
         write_checkpoint(self._disk, self.path, RECOVERY_POINTS, points)
         starts = {log.topic_partition: log.log_start_offset for log in logs if log.log_start_offset > 0}
         write_checkpoint(self._disk, self.path, LOG_STARTS, starts)
+
+    def checkpoint_cleaned(self, logs: Sequence[PartitionLog]) -> None:
+        cleaned = {log.topic_partition: log.first_dirty_offset for log in logs if log.first_dirty_offset > 0}
+        write_checkpoint(self._disk, self.path, CLEANED, cleaned)
 
     # --- stopping
 

@@ -11,6 +11,7 @@ TRANSACTION_INDEX_SUFFIX: Final = ".txnindex"
 SNAPSHOT_SUFFIX: Final = ".snapshot"
 DELETED_SUFFIX: Final = ".deleted"  # renamed, waits for file.delete.delay.ms
 CLEANED_SUFFIX: Final = ".cleaned"  # half-written output of compaction
+SWAP_SUFFIX: Final = ".swap"  # compacted, about to take its place: see compaction/segment_swap.py
 TEMPORARY_SUFFIX: Final = ".tmp"
 
 SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)

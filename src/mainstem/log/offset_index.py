@@ -73,6 +73,10 @@ class OffsetIndex:
         self._written = 0
         self._warm: _Warm | None = _Warm(0, array(_UINT32), array(_UINT32)) if is_new else None
 
+    def use(self, files: OpenFiles) -> None:
+        """Takes its file from another table."""
+        self._files = files
+
     def _load(self) -> _Warm:
         warm = self._warm
         if warm is None:

@@ -8,6 +8,7 @@ file closes with its last one, so a fetch that still sends from a file is never 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -50,8 +51,42 @@ class OpenFiles:
         """To be called before a file is renamed or removed."""
         self._files.pop(path, None)
 
+    def pinned(self, paths: Iterable[str]) -> PinnedFiles:
+        """The files that are at these paths now, for a reader who needs just them for as long as it likes."""
+        held: dict[str, File] = {}
+        for path in paths:
+            with suppress(FileNotFoundError):
+                held[path] = self.get(path)
+        return PinnedFiles(self, self._disk, held)
+
     def forget_under(self, directory: str) -> None:
         prefix = directory.rstrip("/") + "/"
         for path in list(self._files):
             if path.startswith(prefix):
                 self._files.pop(path, None)
+
+
+class PinnedFiles(OpenFiles):
+    """Some files, kept open and known by paths at which others may lie by now."""
+
+    __slots__ = ("_all", "_held")
+
+    def __init__(self, every: OpenFiles, disk: Disk, held: Mapping[str, File]) -> None:
+        super().__init__(disk)
+        self._all = every
+        self._held = held
+
+    @property
+    def unpinned(self) -> OpenFiles:
+        return self._all
+
+    def get(self, path: str, *, create: bool = False) -> File:
+        file = self._held.get(path)
+        if file is None:
+            if create:  # an index that had nothing to hold: it is not going to be written here any more
+                raise PermissionError(f"{path} is another file by now")
+            raise FileNotFoundError(f"{path} was not there when it was replaced")
+        return file
+
+    def forget(self, path: str) -> None:
+        self._all.forget(path)

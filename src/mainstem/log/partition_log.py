@@ -27,7 +27,9 @@ from mainstem.config.topic_options import TopicConfig
 from mainstem.log import timestamp_lookup
 from mainstem.log.append_piece import AppendPiece, RollLimits
 from mainstem.log.batch_reader import read_batches
-from mainstem.log.clean_state import CleanState
+from mainstem.log.clean_state import CleanState, SegmentState
+from mainstem.log.compaction.segment_swap import SwapPlan, put_in_place
+from mainstem.log.compaction.segment_writer import CleanedSegment
 from mainstem.log.errors import (
     LogClosed,
     LogCorrupt,
@@ -91,7 +93,9 @@ class PartitionLog:
         self.recovery_point = recovery_point
         self.epochs = epochs
         self.producers = producers
+        self.first_dirty_offset = 0  # compaction took note of everything below: cleaner-offset-checkpoint
         self.is_closed = False
+        self._is_swapping = False  # compaction is about to replace segments: none may go
         self._storage = storage
         self._base_offsets = [segment.base_offset for segment in self.segments]
         # Two counters that only grow, the first changed by the loop and the second by who flushes.
@@ -108,6 +112,10 @@ class PartitionLog:
         return f"PartitionLog({self.topic_partition}, {self.log_start_offset}..{self.log_end_offset})"
 
     # --- what it holds
+
+    @property
+    def storage(self) -> LogStorage:
+        return self._storage
 
     @property
     def active(self) -> Segment:
@@ -141,11 +149,14 @@ class PartitionLog:
 
     def _jittered_segment_ms(self) -> int:
         """`segment.ms` less a share of `segment.jitter.ms` that is this segment's for good."""
-        jitter_ms = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        segment_ms = self.config.segment_ms
+        if "compact" in self.config.cleanup_policy:  # what stays in the active segment is not compacted
+            segment_ms = min(segment_ms, self.config.max_compaction_lag_ms)
+        jitter_ms = min(self.config.segment_jitter_ms, segment_ms)
         if jitter_ms <= 0:
-            return self.config.segment_ms
+            return segment_ms
         share = crc32c(f"{self.topic_partition}/{self.active.base_offset}".encode())
-        return self.config.segment_ms - share % (jitter_ms + 1)
+        return segment_ms - share % (jitter_ms + 1)
 
     # --- appending, on the loop
 
@@ -313,7 +324,7 @@ class PartitionLog:
         None goes before the name of the one that will be first is durable: a log that a power loss left
         without its first segment would look as if it had lost its end.
         """
-        if self._has_new_names:
+        if self._has_new_names or self._is_swapping:
             return 0
         count = count_due_segments(
             self.segments,
@@ -347,6 +358,55 @@ class PartitionLog:
         except OSError as error:
             raise LogDirectoryFailed(f"cannot drop segments of {self.directory}: {error}") from error
         self._pending_deletions.add(now_ms + self.config.file_delete_delay_ms, paths)
+
+    # --- compaction: see compaction/segment_swap.py
+
+    def begin_swap(self, replaced: Sequence[Segment]) -> bool:
+        """From now on these segments stay, until `end_swap`. False when some are gone already."""
+        if self.is_closed or self._is_swapping or self._number_of(replaced) is None:
+            return False
+        self._is_swapping = True
+        return True
+
+    def _number_of(self, run: Sequence[Segment]) -> int | None:
+        """Where in the log these segments stand, one after the other; never the active one."""
+        number = bisect_right(self._base_offsets, run[0].base_offset) - 1
+        found = self.segments[number : number + len(run)] if number >= 0 else ()
+        is_there = len(found) == len(run) and all(a is b for a, b in zip(found, run, strict=True))
+        return number if is_there and found[-1] is not self.active else None
+
+    def swap(self, plan: SwapPlan, cleaned: CleanedSegment, replaced: Sequence[Segment]) -> None:
+        """Puts the cleaned segment in the place of these, which hold on to their own files."""
+        number = self._number_of(replaced)
+        assert self._is_swapping
+        assert number is not None
+        files = self._storage.files
+        state = SegmentState(
+            cleaned.base_offset,
+            cleaned.size_bytes,
+            cleaned.max_timestamp,
+            cleaned.offset_of_max_timestamp,
+            cleaned.first_timestamp,
+        )
+        created_ms = max(segment.created_ms for segment in replaced)
+        segment = Segment.from_state(files, self.directory, state, created_ms)
+        try:
+            deleted = put_in_place(self._storage.disk, self.directory, plan)
+        except OSError as error:
+            raise LogDirectoryFailed(f"cannot put {segment.log_path} in place: {error}") from error
+        for old in replaced:
+            old.close_files()
+        segments = self.segments
+        self._replace_segments((*segments[:number], segment, *segments[number + len(replaced) :]))
+        self._delete_later(deleted)
+
+    def end_swap(self, deleted: Sequence[str]) -> None:
+        """The swap is on stable storage; these files were renamed for it."""
+        self._is_swapping = False
+        self._delete_later(list(deleted))
+
+    def _delete_later(self, paths: list[str]) -> None:
+        self._pending_deletions.add(self._storage.clock.now_ms() + self.config.file_delete_delay_ms, paths)
 
     def purge_deleted(self, now_ms: int) -> int:
         """Removes the files that were dropped long enough ago; how many. Blocks."""
@@ -461,7 +521,7 @@ class PartitionLog:
             try:
                 return read(segments)
             except (OSError, LogCorrupt) as error:
-                if segments[0] is not self.segments[0] and not self.is_closed:
+                if segments is not self.segments and not self.is_closed:
                     continue
                 if isinstance(error, LogCorrupt):
                     raise

@@ -192,7 +192,12 @@ class ProducerStates:
 
 
 def marker_coordinator_epoch(header: BatchHeader, batch: Buffer) -> int | None:
-    """The coordinator's epoch in a transaction marker; None for control records of other kinds."""
+    """The coordinator's epoch in a transaction marker; None for control records of other kinds.
+
+    None as well for a marker that compaction emptied: nothing is left of its transaction.
+    """
+    if header.record_count == 0:
+        return None
     records = decode_records(batch, header=header, max_bytes=_MAX_MARKER_BYTES)
     key, value = records[0].key, records[0].value
     if key is None or len(key) < _MARKER_KEY.size:

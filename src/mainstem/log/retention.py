@@ -76,14 +76,10 @@ class PendingDeletions:
 
     def purge(self, disk: Disk, now_ms: int) -> int:
         """Removes the files that are due; how many."""
-        kept = []
         removed = 0
-        for due_ms, paths in self._waiting:
-            if due_ms > now_ms:
-                kept.append((due_ms, paths))
-                continue
-            for path in paths:
+        for entry in [entry for entry in self._waiting if entry[0] <= now_ms]:
+            for path in entry[1]:
                 disk.remove(path)
                 removed += 1
-        self._waiting = kept
+            self._waiting.remove(entry)  # alone: others may be added meanwhile
         return removed

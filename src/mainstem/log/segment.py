@@ -30,7 +30,7 @@ from mainstem.log.names import (
     file_name,
 )
 from mainstem.log.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
-from mainstem.log.open_files import OpenFiles
+from mainstem.log.open_files import OpenFiles, PinnedFiles
 from mainstem.log.time_index import TimeIndex
 from mainstem.log.transaction_index import TransactionIndex
 from mainstem.model.batch import HEADER_BYTES, LENGTH_PREFIX_BYTES, NO_TIMESTAMP, BatchHeader, parse_header
@@ -272,6 +272,22 @@ class Segment:
                 disk.rename(path, path + added_suffix)
                 renamed.append(path + added_suffix)
         return renamed
+
+    def pin(self) -> None:
+        """Holds on to its files, because others are going to lie at their paths."""
+        if not isinstance(self._files, PinnedFiles):
+            self._use(self._files.pinned([self.path(suffix) for suffix in SEGMENT_SUFFIXES]))
+
+    def unpin(self) -> None:
+        if isinstance(self._files, PinnedFiles):
+            self._use(self._files.unpinned)
+
+    def _use(self, files: OpenFiles) -> None:
+        self._files = files
+        if self._offset_index is not None:
+            self._offset_index.use(files)
+        if self._time_index is not None:
+            self._time_index.use(files)
 
     def close_files(self) -> None:
         for suffix in SEGMENT_SUFFIXES:

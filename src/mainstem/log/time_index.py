@@ -35,6 +35,10 @@ class TimeIndex:
         self._last: TimeEntry | None = None
         self._pending = b""  # entries that follow the written ones; replaced, never changed in place
 
+    def use(self, files: OpenFiles) -> None:
+        """Takes its file from another table."""
+        self._files = files
+
     def _load(self) -> None:
         if self._written >= 0:
             return

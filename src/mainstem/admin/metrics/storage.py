@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mainstem.admin.metrics.exposition import Family, by_label, counter, gauge
 from mainstem.admin.node import Node
+from mainstem.core.log_cleaner import CleanerMeters
 from mainstem.log.directories import DirectoryDescription
 
 
@@ -23,6 +24,32 @@ def families(node: Node) -> Iterable[Family]:
     housekeeping = node.housekeeping
     yield counter("log_flushes_total", "Flushes of closed segments and by time.", housekeeping.flush_count)
     yield counter("segments_deleted_total", "Segments that retention dropped.", housekeeping.segments_deleted)
+    yield from _compaction(node.cleaner.meters)
+
+
+def _compaction(meters: CleanerMeters) -> Iterable[Family]:
+    yield counter("compaction_runs_total", "Logs that were compacted.", meters.runs)
+    yield counter("compaction_failures_total", "Compactions that failed.", meters.failures)
+    yield counter("compaction_read_bytes_total", "Bytes that compaction read.", meters.bytes_read)
+    yield counter("compaction_written_bytes_total", "Bytes that compaction wrote.", meters.bytes_written)
+    yield counter("compaction_records_read_total", "Records that compaction looked at.", meters.records_read)
+    yield counter("compaction_records_kept_total", "Records that it kept.", meters.records_kept)
+    yield counter("compaction_seconds_total", "Time spent on compactions.", meters.seconds)
+    yield gauge(
+        "compaction_max_dirty_percent",
+        "How much of the dirtiest compacted log is not compacted.",
+        round(meters.max_dirty_ratio * 100),
+    )
+    yield gauge(
+        "compaction_max_buffer_utilization_percent",
+        "How full the last compaction's buffer of keys was.",
+        round(meters.max_map_utilization * 100),
+    )
+    yield gauge(
+        "compaction_uncleanable_partitions",
+        "Logs whose compaction failed; they are not tried again before a restart.",
+        len(meters.uncleanable),
+    )
 
 
 def _directories(directories: Sequence[DirectoryDescription]) -> Iterable[Family]:

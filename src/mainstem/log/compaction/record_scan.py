@@ -1,0 +1,171 @@
+"""The inner loops of compaction: over the records of one batch, decompressed, without making records.
+
+A record is walked by its length fields only: what is looked at is the key, whether there is a value, and
+where the record begins and ends, because what is kept is copied as it stands. Each loop goes over a piece
+of a batch, so that its thread can give way to the broker's loop in between; the caller goes on from the
+position that it returns.
+
+`IndexError` means that the records end too early; `MalformedRecords` that their fields lie.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mainstem.log.compaction.offset_map import LONGEST_PLAIN_KEY, NOT_THERE, OffsetMap, digest
+from mainstem.model.errors import MalformedRecords
+from mainstem.model.varint import MAX_VARLONG_BYTES, decode_varint, encode_varint
+
+_NO_BYTES: Final = 1  # the varint of -1
+_ATTRIBUTES_BYTES: Final = 1
+
+
+class Selection:
+    """What of a batch is kept: spans of its records, those that touch made one."""
+
+    __slots__ = ("count", "has_tombstone", "keyless", "spans")
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[int, int]] = []
+        self.count = 0
+        self.has_tombstone = False
+        self.keyless = 0  # records without a key, which cannot be compacted and are dropped
+
+
+class KeepRule(NamedTuple):
+    newest: OffsetMap
+    drops_tombstones: bool
+
+
+def index_keys(plain: bytes, position: int, count: int, base_offset: int, newest: OffsetMap) -> int:
+    """Puts the keys of `count` records into the map, which has room for them."""
+    dictionary = newest.dictionary
+    put = dictionary.__setitem__ if dictionary is not None else newest.table.put
+    for _ in range(count):
+        byte = plain[position]
+        if byte < 128:
+            end = position + 1 + (byte >> 1)
+            position += 2
+        else:
+            length, position = decode_varint(plain, position)
+            end = position + length
+            position += _ATTRIBUTES_BYTES
+        while plain[position] > 127:  # timestamp
+            position += 1
+        position += 1
+        byte = plain[position]
+        position += 1
+        if byte < 128:
+            delta = byte >> 1
+        else:
+            delta, position = decode_varint(plain, position - 1)
+        byte = plain[position]
+        position += 1
+        if byte != _NO_BYTES:
+            if byte < 128:
+                length = byte >> 1
+            else:
+                length, position = decode_varint(plain, position - 1)
+            after = position + length
+            if length < 0 or after > end:
+                raise MalformedRecords(f"a key claims {length} bytes")
+            key = plain[position:after]
+            put(key if length <= LONGEST_PLAIN_KEY else digest(key), base_offset + delta)
+        if end < position or end > len(plain):
+            raise MalformedRecords("a record's length and its fields disagree")
+        position = end
+    return position
+
+
+def select_records(
+    plain: bytes, position: int, count: int, base_offset: int, rule: KeepRule, selection: Selection
+) -> int:
+    """Decides on `count` records; all of them lie at or below the map's latest offset."""
+    dictionary = rule.newest.dictionary
+    find = dictionary.get if dictionary is not None else rule.newest.table.get
+    drops_tombstones = rule.drops_tombstones
+    spans = selection.spans
+    kept = 0
+    span_start, span_end = spans.pop() if spans else (position, position)
+    for _ in range(count):
+        start = position
+        byte = plain[position]
+        if byte < 128:
+            end = position + 1 + (byte >> 1)
+            position += 2
+        else:
+            length, position = decode_varint(plain, position)
+            end = position + length
+            position += _ATTRIBUTES_BYTES
+        while plain[position] > 127:  # timestamp
+            position += 1
+        position += 1
+        byte = plain[position]
+        position += 1
+        if byte < 128:
+            delta = byte >> 1
+        else:
+            delta, position = decode_varint(plain, position - 1)
+        byte = plain[position]
+        position += 1
+        if byte == _NO_BYTES:
+            selection.keyless += 1
+        else:
+            if byte < 128:
+                length = byte >> 1
+            else:
+                length, position = decode_varint(plain, position - 1)
+            after = position + length
+            if length < 0 or after > end:
+                raise MalformedRecords(f"a key claims {length} bytes")
+            key = plain[position:after]
+            known = find(key if length <= LONGEST_PLAIN_KEY else digest(key), NOT_THERE)
+            if base_offset + delta >= known:
+                is_tombstone = plain[after] == _NO_BYTES
+                if is_tombstone:
+                    selection.has_tombstone |= not drops_tombstones
+                if not (is_tombstone and drops_tombstones):
+                    kept += 1
+                    if start != span_end:
+                        if span_end > span_start:
+                            spans.append((span_start, span_end))
+                        span_start = start
+                    span_end = end
+        if end < position or end > len(plain):
+            raise MalformedRecords("a record's length and its fields disagree")
+        position = end
+    if span_end > span_start:
+        spans.append((span_start, span_end))
+    selection.count += kept
+    return position
+
+
+def newest_delta(records: bytes) -> int:
+    """The greatest timestamp delta of some records, at least one."""
+    position, newest = 0, -(2**63)
+    while position < len(records):
+        length, position = decode_varint(records, position)
+        delta, _ = decode_varint(records, position + _ATTRIBUTES_BYTES, MAX_VARLONG_BYTES)
+        newest = max(newest, delta)
+        position += length
+    return newest
+
+
+def shift_timestamps(records: bytes, by_ms: int) -> bytes:
+    """The same records, with timestamps counted from a base that lies `by_ms` earlier."""
+    parts: list[bytes] = []
+    position = 0
+    while position < len(records):
+        length, position = decode_varint(records, position)
+        end = position + length
+        attributes = records[position : position + _ATTRIBUTES_BYTES]
+        delta, rest = decode_varint(records, position + _ATTRIBUTES_BYTES, MAX_VARLONG_BYTES)
+        shifted = encode_varint(delta + by_ms)
+        parts += (
+            encode_varint(_ATTRIBUTES_BYTES + len(shifted) + end - rest),
+            attributes,
+            shifted,
+            records[rest:end],
+        )
+        position = end
+    return b"".join(parts)

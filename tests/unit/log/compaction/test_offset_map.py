@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import random
+import tracemalloc
+
+import pytest
+
+from mainstem.log.compaction.offset_map import MIN_SIZE_BYTES, OffsetMap
+
+
+def filled(newest: OffsetMap, pairs: list[tuple[bytes, int]]) -> dict[bytes, int]:
+    expected: dict[bytes, int] = {}
+    for key, offset in pairs:
+        assert newest.make_room(1)
+        newest.put(key, offset)
+        expected[key] = offset
+    return expected
+
+
+@pytest.mark.parametrize("key_bytes", [0, 1, 8, 32, 33, 500])
+@pytest.mark.parametrize("count", [1, 50, 3_000])
+def test_the_newest_offset_of_each_key_is_found(key_bytes: int, count: int) -> None:
+    chance = random.Random(count)
+    keys = [chance.randbytes(key_bytes) for _ in range(count)]
+    first = 7_000_000_000
+    newest = OffsetMap(MIN_SIZE_BYTES * 2, first)
+    pairs = [(chance.choice(keys), first + number) for number in range(count * 3)]
+    expected = filled(newest, pairs)
+    assert len(newest) == len(expected)
+    assert {key: newest.get(key) for key in expected} == expected
+    assert newest.get(b"never seen") == -1
+    assert newest.get(bytes(40)) == -1
+
+
+def test_a_dictionary_becomes_a_table_and_knows_the_same() -> None:
+    newest = OffsetMap(MIN_SIZE_BYTES, 100)
+    expected: dict[bytes, int] = {}
+    shapes = set()
+    for number in range(2_000):
+        expected |= filled(newest, [(b"%d" % number, 100 + number)])
+        shapes.add(newest.dictionary is None)
+    assert shapes == {True, False}
+    assert all(newest.get(key) == offset for key, offset in expected.items())
+    assert all(newest.table.get(key, -5) == offset for key, offset in expected.items())
+    assert newest.table.get(b"absent", -5) == -5
+
+
+def test_it_says_when_it_is_full_and_still_knows_everything() -> None:
+    newest = OffsetMap(MIN_SIZE_BYTES, 0)
+    number = 0
+    while newest.make_room(1):
+        newest.put(b"key-%d" % number, number)
+        number += 1
+    assert number == newest.capacity
+    assert all(newest.get(b"key-%d" % each) == each for each in range(number))
+    assert newest.get(b"key-%d" % number) == -1
+
+
+def test_its_memory_stays_below_what_was_stated() -> None:
+    size = 1024 * 1024
+    tracemalloc.start()
+    try:
+        newest = OffsetMap(size, 10**12)
+        number = 0
+        while newest.make_room(1):
+            newest.put(b"a key of the longest kind %06d" % number, 10**12 + number)
+            number += 1
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < size * 1.02
+    assert newest.capacity > size / 25  # Kafka's takes 24 bytes an entry
+
+
+def test_less_than_the_smallest_size_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least"):
+        OffsetMap(MIN_SIZE_BYTES - 1, 0)
