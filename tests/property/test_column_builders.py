@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.columns import BUILDERS, Row, rows_of
 
@@ -24,6 +24,7 @@ RECORDS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(RECORDS, max_size=5), st.booleans())
 def test_columns_hold_what_the_codec_reads(batches: list[list[NewRecord]], with_headers: bool) -> None:
     builders = [kind(with_headers) for kind in BUILDERS.values()]
@@ -50,6 +51,7 @@ def test_columns_hold_what_the_codec_reads(batches: list[list[NewRecord]], with_
         assert rows_of(builder.take()) == expected
 
 
+@settings(deadline=None)
 @given(RECORDS, st.data())
 def test_both_builders_judge_damaged_bytes_alike(records: list[NewRecord], data: st.DataObject) -> None:
     plain = bytearray(

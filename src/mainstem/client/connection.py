@@ -36,6 +36,7 @@ from mainstem.wire.kafka.messages.api_versions import ApiVersionsRequest, ApiVer
 A = TypeVar("A", bound=Message)
 
 DEFAULT_MAX_FRAME_BYTES: Final = 256 * 1024 * 1024
+UNPROVEN_BYTES: Final = 8 * 1024 * 1024  # set aside on the word of a size; more once that much has come
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_THROTTLE_S: Final = 60.0  # a longer time is not believed
 
@@ -170,7 +171,7 @@ class Connection:
 
     def _read_exactly(self, size: int, deadline: float) -> memoryview:
         """Grows with what arrives, so that a size that lies costs nothing."""
-        buffer = bytearray(min(size, 1 << 20))
+        buffer = bytearray(min(size, UNPROVEN_BYTES))
         filled = 0
         while filled < size:
             if filled == len(buffer):

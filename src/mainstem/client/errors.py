@@ -78,6 +78,29 @@ class DamagedBatch(BrokerError):
         self.offset = offset
 
 
+class OffsetsNotReached(BrokerError):
+    """The partition does not get to an offset that should be there."""
+
+    def __init__(
+        self,
+        partition: str,
+        position: int,
+        end: int,
+        *,
+        high_watermark: int,
+        last_stable_offset: int | None,
+    ) -> None:
+        if last_stable_offset is not None and 0 <= last_stable_offset <= position < high_watermark:
+            cause = (
+                f"a transaction that is open since offset {last_stable_offset} holds back what follows; "
+                "end it, or read uncommitted"
+            )
+        else:
+            cause = f"the partition ends at {high_watermark}"
+        super().__init__(f"{partition}: nothing comes at offset {position}, wanted up to {end}: {cause}")
+        self.position = position
+
+
 class RequestNotServed(PeerError):
     """The broker does not offer the request in a version that we speak."""
 

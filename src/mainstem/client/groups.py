@@ -127,7 +127,13 @@ def committed_offsets(cluster: ClusterClient, group: str) -> dict[TopicPartition
     return cluster.persist(attempt)
 
 
-def commit_offsets(cluster: ClusterClient, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+def commit_offsets(
+    cluster: ClusterClient,
+    group: str,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    timeout_s: float | None = None,
+) -> None:
     """As a consumer that is no member: refused while the group has members."""
     by_topic: dict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
     for partition, offset in offsets.items():
@@ -148,7 +154,7 @@ def commit_offsets(cluster: ClusterClient, group: str, offsets: Mapping[TopicPar
                 check(partition.error_code, f"group {group}, {topic.name}-{partition.partition_index}")
 
     if by_topic:
-        cluster.persist(attempt)
+        cluster.persist(attempt, timeout_s=timeout_s)
 
 
 def delete_group(cluster: ClusterClient, group: str) -> None:
