@@ -36,7 +36,7 @@ from mainstem.wire.kafka.messages.api_versions import ApiVersionsRequest, ApiVer
 A = TypeVar("A", bound=Message)
 
 DEFAULT_MAX_FRAME_BYTES: Final = 256 * 1024 * 1024
-UNPROVEN_BYTES: Final = 8 * 1024 * 1024  # set aside on the word of a size; more once that much has come
+UNPROVEN_BYTES: Final = 5 * 1024 * 1024  # set aside on the word of a size; more once that much has come
 CONNECT_TIMEOUT_S: Final = 10.0
 MAX_THROTTLE_S: Final = 60.0  # a longer time is not believed
 
