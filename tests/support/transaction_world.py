@@ -135,6 +135,14 @@ class TransactionWorld:
         self._tasks.append(task)
         return task
 
+    async def prepared(
+        self, transactional_id: str, number: int, *partitions: TopicPartition
+    ) -> TestedProducer:
+        producer = await self.producer(transactional_id)
+        await producer.write(*partitions)
+        await producer.prepare(number)
+        return producer
+
     async def producer(
         self, transactional_id: str = TXN, *, protocol: int = SECOND_PROTOCOL
     ) -> TestedProducer:
@@ -172,6 +180,9 @@ class TestedProducer:
 
     async def abort(self) -> None:
         await self.end(is_commit=False)
+
+    async def prepare(self, number: int) -> None:
+        await self.world.coordinator.prepare(self.transactional_id, self.me, number)
 
     async def verify(self, partition: TopicPartition, *, add: bool = False) -> Exception | None:
         outcomes = await self.world.coordinator.verify(

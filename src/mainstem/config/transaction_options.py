@@ -84,3 +84,30 @@ class TransactionOptions:
         unit=_MS,
         minimum=0,
     )
+    transaction_prepared_timeout_ms: int = _broker(
+        "transaction.prepared.timeout.ms",
+        Kind.LONG,
+        3_600_000,
+        "How long a prepared transaction waits for its writer's decision before it is aborted. Until then "
+        "it holds back readers with read_committed. Mainstem's own.",
+        unit=_MS,
+        minimum=1,
+    )
+    transaction_decided_id_expiration_ms: int = _broker(
+        "transaction.decided.id.expiration.ms",
+        Kind.LONG,
+        3_600_000,
+        "How long a transactional id is remembered whose last transaction was prepared and decided: writers "
+        "use many ids, each for a short time. Mainstem's own.",
+        unit=_MS,
+        minimum=1,
+    )
+    transaction_decision_retention_ms: int = _broker(
+        "transaction.decision.retention.ms",
+        Kind.LONG,
+        31_536_000_000,
+        "How long a writer's last decision is remembered. A writer that pauses for longer and then repeats "
+        "its last number would be taken for a new one. Mainstem's own.",
+        unit=_MS,
+        minimum=1,
+    )

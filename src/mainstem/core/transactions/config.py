@@ -17,6 +17,10 @@ class TransactionConfig:
     expiry_check_interval_ms: int = 3_600_000  # transaction.remove.expired.transaction.cleanup.interval.ms
     end_wait_ms: int = 100  # add.partitions.to.txn.retry.backoff.max.ms
 
+    prepared_timeout_ms: int = 3_600_000  # transaction.prepared.timeout.ms
+    decided_id_expiration_ms: int = 3_600_000  # transaction.decided.id.expiration.ms
+    decision_retention_ms: int = 31_536_000_000  # transaction.decision.retention.ms
+
     @classmethod
     def of(cls, broker: BrokerConfig) -> TransactionConfig:
         return cls(
@@ -25,4 +29,7 @@ class TransactionConfig:
             overdue_check_interval_ms=broker.transaction_abort_timed_out_transaction_cleanup_interval_ms,
             expiry_check_interval_ms=broker.transaction_remove_expired_transaction_cleanup_interval_ms,
             end_wait_ms=broker.add_partitions_to_txn_retry_backoff_max_ms,
+            prepared_timeout_ms=broker.transaction_prepared_timeout_ms,
+            decided_id_expiration_ms=broker.transaction_decided_id_expiration_ms,
+            decision_retention_ms=broker.transaction_decision_retention_ms,
         )

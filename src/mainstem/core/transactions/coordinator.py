@@ -13,7 +13,7 @@ from asyncio import Future
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from mainstem.core.coordinator.hashing import partition_of
 from mainstem.core.coordinator.runtime import ShardLog, ShardState
@@ -31,6 +31,7 @@ from mainstem.core.transactions.config import TransactionConfig
 from mainstem.core.transactions.listing import KnownTransaction, TransactionFilter
 from mainstem.core.transactions.markers import MarkerDelivery
 from mainstem.core.transactions.ports import MarkerSink
+from mainstem.core.transactions.prepared import Decision
 from mainstem.core.transactions.shard import (
     TransactionCounters,
     TransactionShard,
@@ -40,6 +41,7 @@ from mainstem.core.transactions.shard import (
 from mainstem.core.transactions.states import ENDING, TransactionState
 from mainstem.core.transactions.transaction import SECOND_PROTOCOL, StoredTransaction
 from mainstem.core.transactions.transitions import ProducerIdentity, ProducerIdNeeded
+from mainstem.core.transactions.writers import check_writer, routing_part, writer_key
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicPartition
 from mainstem.ports.clock import Clock, TimerHandle
@@ -50,6 +52,12 @@ SWEEP_SLICE_IDS: Final = 1_000
 
 R = TypeVar("R")
 _log = logging.getLogger(__name__)
+
+
+class WriterState(NamedTuple):
+    writer: str
+    decision: Decision | None  # its last one
+    prepared: Mapping[str, StoredTransaction]  # what waits for the next, or is being ended
 
 
 class ProducerIdSource(Protocol):
@@ -132,8 +140,8 @@ class TransactionCoordinator:
     # --- routing
 
     def partition_for(self, transactional_id: str) -> int:
-        """As Kafka computes it, so that its tools look in the same place."""
-        return partition_of(transactional_id, self._partition_count)
+        """As Kafka computes it, but for ids that name a writer: those of one writer are in one place."""
+        return partition_of(routing_part(transactional_id), self._partition_count)
 
     def _shard(self, transactional_id: str) -> TransactionShard:
         if not transactional_id:
@@ -259,6 +267,56 @@ class TransactionCoordinator:
             for partition in partitions
         }
 
+    # --- prepared transactions
+
+    async def prepare(self, transactional_id: str, producer: ProducerIdentity, number: int) -> None:
+        """Gives the open transaction into the hands of its writer's decision of this number."""
+        await self._run(
+            transactional_id,
+            lambda shard, waiter: shard.decide_prepare(transactional_id, producer, number, waiter),
+        )
+
+    async def decide(self, writer: str, number: int, committed: Collection[str]) -> Decision:
+        """Commits these and aborts the writer's others; or, where it was decided before, says how."""
+        check_writer(writer)
+        key = writer_key(writer)
+
+        async def attempt() -> Decision:
+            decision: Decision = await self._run(
+                key, lambda shard, waiter: shard.decide_group(writer, number, committed, waiter)
+            )
+            return decision
+
+        try:
+            return await attempt()
+        except ConcurrentTransactions:
+            shard = self._shard(key)
+            for transactional_id in shard.prepared_by(writer):
+                await shard.wait_for_end(transactional_id, self._config.end_wait_ms)
+            return await attempt()
+
+    def describe_writer(self, writer: str) -> WriterState:
+        check_writer(writer)
+        shard = self._shard(writer_key(writer))
+        return WriterState(writer, shard.decisions.get(writer), shard.prepared_by(writer))
+
+    def list_writers(self) -> list[WriterState]:
+        """Of the shards that this node leads."""
+        found: list[WriterState] = []
+        for shard in self._shards.values():
+            if shard.runtime.state is ShardState.RESIGNED:
+                continue
+            shard.runtime.check_active()
+            found += [
+                WriterState(writer, shard.decisions.get(writer), shard.prepared_by(writer))
+                for writer in sorted(shard.writers)
+            ]
+        return found
+
+    @property
+    def prepared_count(self) -> int:
+        return sum(shard.prepared_count for shard in self._shards.values())
+
     # --- for tools
 
     def describe(self, transactional_id: str) -> StoredTransaction:
@@ -303,13 +361,17 @@ class TransactionCoordinator:
         for shard in self._shards.values():
             if shard.runtime.state is not ShardState.ACTIVE:
                 continue
-            overdue = [
-                transactional_id
-                for transactional_id in shard.ongoing
-                if shard.transactions[transactional_id].overdue_ms <= now_ms
-            ]
-            for transactional_id in overdue:
-                self._decide(shard, transactional_id, partial(shard.decide_overdue, transactional_id, now_ms))
+            open_now = [(each, shard.transactions[each]) for each in shard.ongoing]
+            for transactional_id, stored in open_now:
+                if stored.is_prepared:
+                    decide = partial(
+                        shard.decide_abandon, transactional_id, now_ms, self._config.prepared_timeout_ms
+                    )
+                elif stored.overdue_ms <= now_ms:
+                    decide = partial(shard.decide_overdue, transactional_id, now_ms)
+                else:
+                    continue
+                self._decide(shard, transactional_id, decide)
         self._schedule_overdue_sweep()
 
     def _schedule_expiry_sweep(self) -> None:
@@ -318,20 +380,26 @@ class TransactionCoordinator:
         )
 
     def _begin_expiry_sweep(self) -> None:
-        left = [
-            (shard, transactional_id)
-            for shard in self._shards.values()
-            if shard.runtime.state is ShardState.ACTIVE
-            for transactional_id in shard.transactions
-        ]
+        left: list[tuple[TransactionShard, str]] = []
+        now_ms = self._clock.now_ms()
+        for shard in self._shards.values():
+            if shard.runtime.state is ShardState.ACTIVE:
+                left += [(shard, transactional_id) for transactional_id in shard.transactions]
+                for writer in list(shard.decisions):
+                    kept_ms = self._config.decision_retention_ms
+                    decide = partial(shard.decide_forget_writer, writer, now_ms, kept_ms)
+                    self._decide(shard, writer_key(writer), decide)
         left.reverse()
         self._sweep_expired(left)
 
     def _sweep_expired(self, left: list[tuple[TransactionShard, str]]) -> None:
         """A slice now and the rest in later turns: the loop has other things to do."""
-        now_ms, kept_ms = self._clock.now_ms(), self._config.id_expiration_ms
+        now_ms = self._clock.now_ms()
         for _ in range(min(SWEEP_SLICE_IDS, len(left))):
             shard, transactional_id = left.pop()
+            stored = shard.transactions.get(transactional_id)
+            was_decided = stored is not None and stored.prepared is not None
+            kept_ms = self._config.decided_id_expiration_ms if was_decided else self._config.id_expiration_ms
             self._decide(
                 shard, transactional_id, partial(shard.decide_expire, transactional_id, now_ms, kept_ms)
             )

@@ -12,25 +12,33 @@ import asyncio
 import logging
 from asyncio import Future
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Final
 
 from mainstem.core.coordinator.result import Result, answer
 from mainstem.core.coordinator.runtime import ShardRuntime
 from mainstem.core.errors import NotCoordinator, TransactionCoordinatorFenced
-from mainstem.core.transactions import transitions
+from mainstem.core.transactions import prepared, transitions
 from mainstem.core.transactions.markers import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, MarkerDelivery
 from mainstem.core.transactions.ports import TransactionMarker
-from mainstem.core.transactions.records import TransactionRecord, decode_record, encode_record
+from mainstem.core.transactions.prepared import Decision
+from mainstem.core.transactions.records import (
+    DecisionRecord,
+    TransactionRecord,
+    TransactionsRecord,
+    decode_record,
+    encode_record,
+)
 from mainstem.core.transactions.states import AT_REST, ENDING, TransactionState
 from mainstem.core.transactions.transaction import SECOND_PROTOCOL, StoredTransaction
 from mainstem.core.transactions.transitions import ProducerIdentity
+from mainstem.core.transactions.writers import routing_part, writer_of
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicPartition
 from mainstem.ports.clock import Clock
 
-TransactionsResult = Result[TransactionRecord]
+TransactionsResult = Result[TransactionsRecord]
 
 _FIRST_MARKER_VERSION: Final = 1
 _log = logging.getLogger(__name__)
@@ -39,7 +47,16 @@ _log = logging.getLogger(__name__)
 class TransactionCounters:
     """Of all shards of a node, since it started."""
 
-    __slots__ = ("aborted", "begun", "committed", "expired_ids", "fenced", "overdue")
+    __slots__ = (
+        "abandoned",
+        "aborted",
+        "begun",
+        "committed",
+        "expired_ids",
+        "fenced",
+        "group_decisions",
+        "overdue",
+    )
 
     def __init__(self) -> None:
         self.begun = 0
@@ -48,6 +65,8 @@ class TransactionCounters:
         self.fenced = 0  # open transactions that were aborted against their producer
         self.overdue = 0  # of those: because their time was over
         self.expired_ids = 0
+        self.group_decisions = 0
+        self.abandoned = 0  # prepared, and aborted because nobody decided in time
 
 
 class TransactionShard:
@@ -57,23 +76,38 @@ class TransactionShard:
         self.transactions: dict[str, StoredTransaction] = {}
         self.ongoing: dict[str, None] = {}  # those in which time runs, oldest change first
         self.state_counts: Counter[TransactionState] = Counter()
-        self.runtime: ShardRuntime[TransactionRecord] = ShardRuntime(name, self, clock)
+        self.decisions: dict[str, Decision] = {}  # the last one of each writer
+        self.runtime: ShardRuntime[TransactionsRecord] = ShardRuntime(name, self, clock)
         self.counters = counters
         self._clock = clock
         self._delivery = delivery
         self._ends: dict[str, asyncio.Task[None]] = {}  # transactions whose markers are being delivered
+        self._prepared_ids: dict[str, dict[str, None]] = {}  # by writer, until each is complete
         self._waiting: dict[str, list[Future[None]]] = {}  # for the end of a transaction
 
     # --- what the runtime asks of a shard
 
-    def encode(self, record: TransactionRecord) -> tuple[bytes, bytes | None]:
+    def encode(self, record: TransactionsRecord) -> tuple[bytes, bytes | None]:
         return encode_record(record)
 
-    def decode(self, key: bytes, value: bytes | None) -> TransactionRecord | None:
+    def decode(self, key: bytes, value: bytes | None) -> TransactionsRecord | None:
         return decode_record(key, value)
 
-    def replay(self, record: TransactionRecord) -> None:
-        self._put(record.transactional_id, record.value)
+    def replay(self, record: TransactionsRecord) -> None:
+        if type(record) is DecisionRecord:
+            self._replay_decision(record.writer, record.value)
+        elif type(record) is TransactionRecord:
+            self._put(record.transactional_id, record.value)
+
+    def _replay_decision(self, writer: str, decision: Decision | None) -> None:
+        if decision is None:
+            self.decisions.pop(writer, None)
+            return
+        self.decisions[writer] = decision
+        for transactional_id, stored in self.prepared_by(writer).items():
+            ended = prepared.resolve(decision, transactional_id, stored)
+            if ended is not None:
+                self._put(transactional_id, ended)
 
     def _put(self, transactional_id: str, stored: StoredTransaction | None) -> None:
         former = self.transactions.get(transactional_id)
@@ -88,11 +122,40 @@ class TransactionShard:
             self.ongoing[transactional_id] = None
         else:
             self.ongoing.pop(transactional_id, None)
+        self._index_preparation(transactional_id, stored)
+
+    def _index_preparation(self, transactional_id: str, stored: StoredTransaction | None) -> None:
+        writer = writer_of(transactional_id)
+        if writer is None:
+            return
+        if stored is not None and stored.prepared is not None and stored.state not in AT_REST:
+            self._prepared_ids.setdefault(writer, {})[transactional_id] = None
+            return
+        ids = self._prepared_ids.get(writer)
+        if ids is not None:
+            ids.pop(transactional_id, None)
+            if not ids:
+                del self._prepared_ids[writer]
+
+    def prepared_by(self, writer: str) -> dict[str, StoredTransaction]:
+        """The writer's transactions that wait for a decision, or are being ended after one."""
+        return {each: self.transactions[each] for each in self._prepared_ids.get(writer, ())}
+
+    @property
+    def writers(self) -> set[str]:
+        return self.decisions.keys() | self._prepared_ids.keys()
+
+    @property
+    def prepared_count(self) -> int:
+        """Those that wait for a decision."""
+        return sum(self.transactions[each].is_prepared for ids in self._prepared_ids.values() for each in ids)
 
     def clear(self, error: Exception) -> None:  # noqa: ARG002 - who waits for an end asks again and is told
         self.transactions = {}
         self.ongoing = {}
         self.state_counts.clear()
+        self.decisions = {}
+        self._prepared_ids = {}
         for task in list(self._ends.values()):
             task.cancel()
         self._ends.clear()
@@ -163,12 +226,70 @@ class TransactionShard:
             [TransactionRecord(transactional_id, changed)], waiter=waiter, response=response, settled=settled
         )
 
+    # --- prepared transactions
+
+    def decide_prepare(
+        self, transactional_id: str, producer: ProducerIdentity, number: int, waiter: Future[None]
+    ) -> TransactionsResult:
+        stored = self.transactions.get(transactional_id)
+        decision = self.decisions.get(writer_of(transactional_id) or "")
+        changed = prepared.prepare(stored, decision, transactional_id, producer, number, self._clock.now_ms())
+        if changed is stored:
+            return TransactionsResult(waiter=waiter)
+        return self._change(transactional_id, changed, waiter, None)
+
+    def decide_group(
+        self, writer: str, number: int, committed: Collection[str], waiter: Future[Decision]
+    ) -> TransactionsResult:
+        """One decision on everything that the writer prepared under the number."""
+        last = self.decisions.get(writer)
+        mine = self.prepared_by(writer)
+        decision = prepared.decide(last, writer, number, committed, mine, self._clock.now_ms())
+        if decision is last:
+            return TransactionsResult(waiter=waiter, response=decision)
+        self.counters.group_decisions += 1
+        return TransactionsResult(
+            [DecisionRecord(writer, decision)],
+            waiter=waiter,
+            response=decision,
+            settled=partial(self._on_group_decided, tuple(mine)),
+        )
+
+    def _on_group_decided(self, transactional_ids: Sequence[str], error: Exception | None) -> None:
+        for transactional_id in transactional_ids:
+            self._on_decided(transactional_id, error)
+
+    def decide_abandon(self, transactional_id: str, now_ms: int, patience_ms: int) -> TransactionsResult:
+        """Aborts what was prepared so long ago that nobody will decide on it."""
+        stored = self.transactions.get(transactional_id)
+        if stored is None or not stored.is_prepared or stored.prepared is None:
+            return TransactionsResult()
+        if stored.prepared.since_ms + patience_ms > now_ms:
+            return TransactionsResult()
+        self.counters.abandoned += 1
+        _log.warning(
+            "transactional id %s: prepared under %d since %d ms, and not decided: aborted",
+            transactional_id,
+            stored.prepared.number,
+            now_ms - stored.prepared.since_ms,
+        )
+        record = TransactionRecord(transactional_id, prepared.abandon(stored, now_ms))
+        return TransactionsResult([record], settled=partial(self._on_decided, transactional_id))
+
+    def decide_forget_writer(self, writer: str, now_ms: int, kept_ms: int) -> TransactionsResult:
+        decision = self.decisions.get(writer)
+        if decision is None or writer in self._prepared_ids or decision.decided_ms + kept_ms > now_ms:
+            return TransactionsResult()
+        return TransactionsResult([DecisionRecord(writer, None)])
+
     # --- decisions of time
 
     def decide_overdue(self, transactional_id: str, now_ms: int) -> TransactionsResult:
         """Aborts the transaction if it is open for longer than its producer wanted."""
         stored = self.transactions.get(transactional_id)
-        if stored is None or stored.state is not TransactionState.ONGOING or stored.overdue_ms > now_ms:
+        if stored is None or stored.state is not TransactionState.ONGOING or stored.is_prepared:
+            return TransactionsResult()
+        if stored.overdue_ms > now_ms:
             return TransactionsResult()
         self.counters.fenced += 1
         self.counters.overdue += 1
@@ -288,5 +409,5 @@ class TransactionShard:
 
 
 def scope_of(transactional_id: str) -> str:
-    """What decisions about it must see of each other."""
-    return transactional_id
+    """What decisions about it must see of each other: all of its writer's do."""
+    return routing_part(transactional_id)

@@ -22,6 +22,11 @@ FIRST_PROTOCOL: Final = 0
 SECOND_PROTOCOL: Final = 2  # KIP-890: transaction.version 2
 
 
+class Preparation(NamedTuple):
+    number: int  # of the writer's decision that it waits for
+    since_ms: int
+
+
 class StoredTransaction(NamedTuple):
     producer_id: int
     producer_epoch: int
@@ -34,11 +39,17 @@ class StoredTransaction(NamedTuple):
     last_producer_epoch: int = NO_EPOCH  # what a repeated InitProducerId still may show; -1: nothing may
     previous_producer_id: int = NO_PRODUCER_ID  # before the epochs ran out
     next_producer_id: int = NO_PRODUCER_ID  # while ending: the id that it will have, with epoch 0
+    prepared: Preparation | None = None  # of the open transaction, or of the last one
 
     @property
     def is_exhausted(self) -> bool:
         """The next epoch would be one that no producer is given."""
         return self.producer_epoch >= LAST_EPOCH
+
+    @property
+    def is_prepared(self) -> bool:
+        """Open, and not its producer's any more."""
+        return self.prepared is not None and self.state is TransactionState.ONGOING
 
     @property
     def is_commit(self) -> bool:

@@ -11,7 +11,8 @@
 `*` fences: the epoch grows without anybody being told, so the producer is refused from then on. `-` is an
 error that tells the producer that it asks for what cannot be. `later` is ConcurrentTransactions: the client
 asks again, and finds the markers written. `°`: in the second protocol a transaction that got no partition is
-aborted all the same, since its producer cannot know whether it did.
+aborted all the same, since its producer cannot know whether it did. A prepared transaction is ONGOING too,
+and out of its producer's hands: see `prepared.py`.
 
 Nothing here has effects; nothing here looks at a clock.
 """
@@ -92,6 +93,8 @@ def init(
         _check_expected(stored, expected)
     if stored.state in ENDING:
         raise ConcurrentTransactions("the former transaction of this id is being ended")
+    if stored.is_prepared:
+        raise ConcurrentTransactions("a prepared transaction of this id waits for its decision")
     if stored.state is TransactionState.ONGOING:
         return fence(stored, now_ms)
     at_rest = stored._replace(
@@ -100,6 +103,7 @@ def init(
         update_ms=now_ms,
         start_ms=NO_TIME,
         partitions=_NO_PARTITIONS,
+        prepared=None,
     )
     if stored.is_exhausted and (expected is None or expected.epoch == stored.producer_epoch):
         return at_rest._replace(
@@ -138,10 +142,11 @@ def add(
     now_ms: int,
 ) -> StoredTransaction:
     """With the partitions in its open transaction, which begins here if there is none."""
-    stored = _known(stored)
+    stored = known(stored)
     check_producer(stored, producer)
     if stored.state in ENDING:
         raise ConcurrentTransactions("the former transaction of this id is being ended")
+    _check_not_prepared(stored)
     if stored.state is TransactionState.ONGOING:
         if stored.partitions.issuperset(partitions):
             return stored
@@ -154,19 +159,26 @@ def add(
         protocol=protocol,
         start_ms=now_ms,
         update_ms=now_ms,
+        prepared=None,
     )
 
 
 def check_open(stored: StoredTransaction | None, producer: ProducerIdentity) -> frozenset[TopicPartition]:
     """The partitions of the producer's transaction; none if it has none."""
-    stored = _known(stored)
+    stored = known(stored)
     check_producer(stored, producer)
     if stored.state in ENDING:
         raise ConcurrentTransactions("the transaction is being ended")
+    _check_not_prepared(stored)
     return stored.partitions
 
 
-def _known(stored: StoredTransaction | None) -> StoredTransaction:
+def _check_not_prepared(stored: StoredTransaction) -> None:
+    if stored.is_prepared:
+        raise InvalidTransactionState("the transaction is prepared: only its writer's decision ends it")
+
+
+def known(stored: StoredTransaction | None) -> StoredTransaction:
     if stored is None:
         raise InvalidProducerIdMapping("the transactional id is not known: initialize it first")
     return stored
@@ -184,10 +196,11 @@ def end(
     fresh_producer_id: int | None,
 ) -> StoredTransaction:
     """What EndTxn makes of it: the same again where it was done before, and only the answer was lost."""
-    stored = _known(stored)
+    stored = known(stored)
     if protocol >= SECOND_PROTOCOL:
         return _end_second(stored, producer, is_commit, now_ms, fresh_producer_id)
     check_producer(stored, producer)
+    _check_not_prepared(stored)
     if stored.state is TransactionState.ONGOING:
         return _ending(stored, is_commit, now_ms)
     if stored.state in ENDING and stored.is_commit == is_commit:
@@ -224,10 +237,11 @@ def _end_second(
             return stored
         raise _unfit(stored, is_commit)
     check_producer(stored, producer)
+    _check_not_prepared(stored)
     if stored.state is not TransactionState.ONGOING:
         if is_commit:
             raise _unfit(stored, is_commit)
-        stored = stored._replace(start_ms=now_ms)
+        stored = stored._replace(start_ms=now_ms, prepared=None)
     rotated = _fresh(fresh_producer_id) if stored.is_exhausted else NO_PRODUCER_ID
     return _ending(stored, is_commit, now_ms)._replace(
         producer_epoch=stored.producer_epoch + 1,
