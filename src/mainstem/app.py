@@ -375,6 +375,7 @@ class BrokerApplication:
             metadata=self._follower,
             membership=self._membership,
             connections=self._server.meters,
+            connection_quotas=self._connection_quotas,
             request_memory=self._server.buffers,
             head_meters=self._head.meters,
             commits=self._durability,

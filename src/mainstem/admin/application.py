@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mainstem.admin import broker_pages, groups, topics
+from mainstem.admin import broker_pages, groups, quotas, topics
 from mainstem.admin.errors import (
     BAD_REQUEST,
     FORBIDDEN,
@@ -60,6 +60,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     ),
     *broker_pages.OPERATIONS,
     *topics.OPERATIONS,
+    *quotas.OPERATIONS,
     *groups.OPERATIONS,
 )
 

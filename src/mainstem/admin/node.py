@@ -19,6 +19,7 @@ from mainstem.config.value import HostPort
 from mainstem.core.broker import Broker
 from mainstem.core.housekeeping import Housekeeping
 from mainstem.core.log_cleaner import LogCleaner
+from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.heads.kafka.meters import HeadMeters
 from mainstem.log.directories import LogDirectories
 from mainstem.log.durability import CommitStatistics
@@ -39,6 +40,7 @@ class ConnectionMeters(Protocol):
     connections_idle_closed: int
     connections_open: int
     connections_refused: int
+    connections_throttled: int
     connections_total: int
     sendfile_bytes: int
 
@@ -63,6 +65,7 @@ class Node:
     metadata: MetadataFollower
     membership: Membership
     connections: ConnectionMeters
+    connection_quotas: ConnectionQuotas
     request_memory: RequestMemoryUse
     head_meters: HeadMeters
     commits: Commits

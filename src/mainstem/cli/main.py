@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "produce": "Write records from standard input to a topic.",
         "consume": "Print the records of a topic.",
         "group": "List and describe consumer groups, move and delete their offsets.",
+        "quota": "Limit how much users, clients and addresses take.",
         "log": "Look into log files on disk and check them.",
         "config": "Explain the options of broker and topics.",
     }

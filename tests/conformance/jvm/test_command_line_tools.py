@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from tests.conformance.conftest import StartBroker
 from tests.support import jvm
+from tests.support.deadline import eventually
 from tests.support.kafka_tools import MAIN_CLASSES, KafkaTools, ToolRun
 
 pytestmark = pytest.mark.xdist_group("kafka-tools")
@@ -23,6 +25,7 @@ class Shell:
 
     def __init__(self, tools: KafkaTools, bootstrap: str) -> None:
         self._tools = tools
+        self.bootstrap = bootstrap
         self._server = ("--bootstrap-server", bootstrap)
 
     def run(self, tool: str, *arguments: str, stdin: str = "") -> ToolRun:
@@ -31,6 +34,10 @@ class Shell:
     def __call__(self, tool: str, *arguments: str, stdin: str = "") -> str:
         """What the tool printed; a failure of the tool fails the test."""
         return self._tools.output(tool, *self._server, *arguments, stdin=stdin)
+
+    def without_server(self, tool: str, *arguments: str) -> str:
+        """Of a tool that takes its server among other properties."""
+        return self._tools.output(tool, *arguments)
 
     def make_topic(self, topic: str, partitions: int = 1, *arguments: str) -> str:
         self("kafka-topics", "--create", "--topic", topic, "--partitions", str(partitions), *arguments)
@@ -402,3 +409,74 @@ def test_api_versions(shell: Shell) -> None:
     newest = {name: int(version) for name, version, _ in spoken}
     assert {name: newest.get(name) for name in SPOKEN} == SPOKEN
     assert all(version == usable for _, version, usable in spoken), "we speak more than the tool knows"
+
+
+class TestQuotas:
+    def test_set_describe_and_remove(self, shell: Shell, fresh: Fresh) -> None:
+        user, client = fresh("user"), fresh("client")
+        who = ("--entity-type", "users", "--entity-name", user, "--entity-type", "clients")
+        limits = "producer_byte_rate=1024,consumer_byte_rate=2048,request_percentage=12.5"
+        shell("kafka-configs", "--alter", *who, "--entity-name", client, "--add-config", limits)
+        told = shell("kafka-configs", "--describe", *who, "--entity-name", client)
+        for value in ("producer_byte_rate=1024.0", "consumer_byte_rate=2048.0", "request_percentage=12.5"):
+            assert value in told
+        assert user in shell(
+            "kafka-configs", "--describe", "--entity-type", "users", "--entity-type", "clients"
+        )
+        removed = "producer_byte_rate,consumer_byte_rate,request_percentage"
+        shell("kafka-configs", "--alter", *who, "--entity-name", client, "--delete-config", removed)
+        assert "1024" not in shell("kafka-configs", "--describe", *who, "--entity-name", client)
+
+    def test_addresses_and_defaults(self, shell: Shell) -> None:
+        of_ip = ("--entity-type", "ips", "--entity-name", "192.0.2.7")
+        shell("kafka-configs", "--alter", *of_ip, "--add-config", "connection_creation_rate=9")
+        assert "connection_creation_rate=9.0" in shell("kafka-configs", "--describe", *of_ip)
+        shell("kafka-configs", "--alter", *of_ip, "--delete-config", "connection_creation_rate")
+        default = ("--entity-type", "users", "--entity-default")
+        shell("kafka-configs", "--alter", *default, "--add-config", "controller_mutation_rate=1000000")
+        assert "controller_mutation_rate=1000000.0" in shell("kafka-configs", "--describe", *default)
+        shell("kafka-configs", "--alter", *default, "--delete-config", "controller_mutation_rate")
+        refused = shell.run("kafka-configs", "--alter", *default, "--add-config", "producer_byte_rate=0")
+        assert refused.exit_code != 0
+
+    def test_a_java_producer_is_told_and_waits(
+        self, kafka_tools: KafkaTools, start_broker: StartBroker, fresh: Fresh
+    ) -> None:
+        shell = Shell(kafka_tools, start_broker({"quota.window.num": "2"}).bootstrap)
+        topic, client = shell.make_topic(fresh("throttled")), fresh("client")
+        who = ("--entity-type", "clients", "--entity-name", client)
+        shell("kafka-configs", "--alter", *who, "--add-config", "producer_byte_rate=500000")
+        properties = (f"bootstrap.servers={shell.bootstrap}", f"client.id={client}", "batch.size=10000")
+        told = shell.without_server(
+            "kafka-producer-perf-test",
+            *("--topic", topic, "--num-records", "1500", "--record-size", "1000", "--throughput", "-1"),
+            *("--print-metrics", "--producer-props", *properties),
+        )
+        waited = re.search(r"producer-metrics:produce-throttle-time-max:\S+\s*:\s*([0-9.]+)", told)
+        assert waited is not None, told
+        assert float(waited[1]) > 0
+        assert shell("kafka-get-offsets", "--topic", topic).strip() == f"{topic}:0:1500"
+
+    def test_changes_beyond_the_quota_are_refused_for_a_while(
+        self, shell: Shell, fresh: Fresh, tmp_path: Path
+    ) -> None:
+        client = fresh("admin")
+        properties = tmp_path / "admin.properties"
+        properties.write_text(f"client.id={client}\n")
+        who = ("--entity-type", "clients", "--entity-name", client)
+        shell("kafka-configs", "--alter", *who, "--add-config", "controller_mutation_rate=10")
+        topics = [fresh("one"), fresh("two")]
+
+        def create(topic: str) -> ToolRun:
+            size = ("--partitions", "120", "--replication-factor", "1")
+            options = ("--command-config", str(properties))
+            return shell.run("kafka-topics", "--create", "--topic", topic, *size, *options)
+
+        assert create(topics[0]).exit_code == 0
+        refused = create(topics[1])
+        assert refused.exit_code == 1
+        assert "try again in" in refused.out + refused.err
+        eventually(lambda: create(topics[1]).exit_code == 0, "the debt to be paid")
+        for topic in topics:
+            shell("kafka-topics", "--delete", "--topic", topic)
+        shell("kafka-configs", "--alter", *who, "--delete-config", "controller_mutation_rate")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Final
 
-from mainstem.admin.metrics import groups, partitions, process, requests, storage
+from mainstem.admin.metrics import groups, partitions, process, quotas, requests, storage
 from mainstem.admin.metrics.exposition import Family, write
 from mainstem.admin.node import Node
 
 _ROOMS: Final[tuple[Callable[[Node], Iterable[Family]], ...]] = (
     process.families,
     requests.families,
+    quotas.families,
     storage.families,
     groups.families,
     partitions.families,

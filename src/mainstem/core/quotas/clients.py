@@ -17,6 +17,7 @@ While no quota is set, `is_active` is false and nobody asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from mainstem.config.broker import BrokerConfig
@@ -156,13 +157,13 @@ class ClientQuotas:
 
     # --- for metrics
 
-    def reports(self) -> Iterator[AccountReport]:
-        """Of the accounts in use, those used last first."""
+    def reports(self, most: int) -> Iterator[AccountReport]:
+        """Of so many accounts of bytes and time, and of as many of changes: those used last come first."""
         now_ms = self._monotonic_ms()
-        for (name, account), usage in self._rates:
+        for (name, account), usage in islice(self._rates, most):
             rate = usage.measure.per_second(now_ms)
             yield AccountReport(name, account, usage.limit, rate, usage.throttled_count, usage.throttled_ms)
-        for (name, account), bucket in self._buckets:
+        for (name, account), bucket in islice(self._buckets, most):
             tokens = bucket.measure.tokens(bucket.limit, now_ms)
             yield AccountReport(
                 name, account, bucket.limit, tokens, bucket.throttled_count, bucket.throttled_ms

@@ -8,6 +8,7 @@ being told at once to try again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from mainstem.core.image import ClusterImage, MetadataDelta
 from mainstem.core.quotas.clients import AccountReport
@@ -49,8 +50,8 @@ class ConnectionQuotas:
         usage.note_throttle(delay_ms)
         return delay_ms
 
-    def reports(self) -> Iterator[AccountReport]:
+    def reports(self, most: int) -> Iterator[AccountReport]:
         now_ms = self._monotonic_ms()
-        for (name, account), usage in self._rates:
+        for (name, account), usage in islice(self._rates, most):
             rate = usage.measure.per_second(now_ms)
             yield AccountReport(name, account, usage.limit, rate, usage.throttled_count, usage.throttled_ms)

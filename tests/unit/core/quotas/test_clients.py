@@ -44,7 +44,7 @@ def test_without_a_quota_nobody_is_counted(world: World) -> None:
     assert world.quotas.charge_produce(ALICE, "c", 1 << 40) == 0
     assert world.quotas.most_fetched(ALICE, "c") is None
     assert world.quotas.mutations(ALICE, "c", is_strict=True) is None
-    assert not list(world.quotas.reports())
+    assert not list(world.quotas.reports(100))
 
 
 def test_a_quota_of_addresses_does_not_make_requests_count(world: World) -> None:
@@ -110,7 +110,7 @@ def test_permissive_changes_are_made_and_make_the_client_wait(world: World) -> N
     assert allowance.throttle_ms == 1000
     allowance.take(2)
     assert allowance.throttle_ms == 2000
-    (report,) = world.quotas.reports()
+    (report,) = world.quotas.reports(100)
     assert (report.throttled_count, report.throttled_ms) == (1, 2000)
 
 
@@ -128,7 +128,7 @@ def test_reports_tell_what_accounts_do(world: World) -> None:
     world.set({(("user", None),): {"producer_byte_rate": 1000}})
     world.quotas.charge_produce(ALICE, "c", 4000)
     world.quotas.charge_produce(BOB, "c", 100)
-    bob, alice = world.quotas.reports()
+    bob, alice = world.quotas.reports(100)
     assert (bob.account.user, bob.rate, bob.throttled_count) == ("bob", 50, 0)
     assert (alice.account.user, alice.rate, alice.throttled_count) == ("alice", 2000, 1)
     assert alice.throttled_ms == 2000
@@ -141,11 +141,11 @@ def test_accounts_are_bounded_and_idle_ones_are_forgotten(
     world.set({(("client-id", None),): {"producer_byte_rate": 1000}})
     for number in range(50):
         world.quotas.charge_produce(ALICE, f"c{number}", 1)
-    assert len(list(world.quotas.reports())) == 10
+    assert len(list(world.quotas.reports(100))) == 10
     world.clock.advance(IDLE_MS)
     for number in range(5):
         world.quotas.charge_produce(ALICE, f"d{number}", 1)
-    assert len(list(world.quotas.reports())) == 5
+    assert len(list(world.quotas.reports(100))) == 5
 
 
 def test_connections_above_the_rate_are_held_and_not_counted(world: World) -> None:
@@ -161,5 +161,5 @@ def test_connections_above_the_rate_are_held_and_not_counted(world: World) -> No
 def test_an_address_with_a_rate_of_nothing_stays_outside(world: World) -> None:
     world.set({(("ip", None),): {"connection_creation_rate": 0}})
     assert world.connections.delay_ms("10.0.0.1") == 1000
-    (report,) = world.connections.reports()
+    (report,) = world.connections.reports(100)
     assert report.throttled_count == 1
