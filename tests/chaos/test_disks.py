@@ -1,4 +1,4 @@
-"""Disks that are full, go away or are not there: what was acknowledged stays, the rest goes on."""
+"""Disks that are full, fail, go away or are not there: what was acknowledged stays, the rest goes on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.support import small_disk
 from tests.support.broker_process import BrokerProcess
+from tests.support.failing_disk import FLUSHES, FailingDisk
 
 STORAGE_ERROR = KafkaError.KAFKA_STORAGE_ERROR
 
@@ -129,6 +130,56 @@ def test_a_directory_that_goes_away_takes_its_own_partitions_offline(tmp_path: P
         create(broker.bootstrap, "later", 3)  # new partitions go where there is a disk
         for partition in range(3):
             assert isinstance(writer.write("later", partition, b"new"), Message)
+        assert broker.stop() == 0
+
+
+@pytest.mark.parametrize("acks_after", ["page-cache", "disk"])
+def test_a_directory_whose_disk_fails_takes_its_own_partitions_offline(
+    tmp_path: Path, acks_after: str
+) -> None:
+    _, second, options = two_directories(tmp_path)
+    disk = FailingDisk(second, tmp_path / "site")
+    with BrokerProcess(tmp_path / "data", options, environ=disk.environ) as broker:
+        create(broker.bootstrap, "spread", 4, **{"acks.after": acks_after})
+        bad = partitions_under(second, "spread")
+        assert len(bad) == 2
+        writer = Writer(broker.bootstrap)
+        for partition in range(4):
+            assert isinstance(writer.write("spread", partition, b"before"), Message)
+        disk.fail()
+        for partition in range(4):
+            outcome = writer.write("spread", partition, b"after")
+            assert isinstance(outcome, KafkaError) == (partition in bad)
+        for partition in set(range(4)) - bad:
+            assert read_all(broker.bootstrap, "spread", partition) == [b"before", b"after"]
+        assert f"log directory {second} is offline" in broker.log_text()
+        create(broker.bootstrap, "later", 3)  # new partitions go where there is a disk
+        for partition in range(3):
+            assert isinstance(writer.write("later", partition, b"new"), Message)
+        assert broker.stop() == 0
+
+        disk.work()
+        broker.start()
+        for partition in range(4):
+            kept = read_all(broker.bootstrap, "spread", partition)
+            assert kept == ([b"before"] if partition in bad else [b"before", b"after"])
+        assert broker.stop() == 0
+
+
+def test_a_flush_that_fails_behind_the_scenes_takes_its_directory_offline(tmp_path: Path) -> None:
+    """Nobody waits for this flush; but from it on nobody knows what the disk has."""
+    _, second, options = two_directories(tmp_path)
+    disk = FailingDisk(second, tmp_path / "site", FLUSHES)
+    with BrokerProcess(tmp_path / "data", options, environ=disk.environ) as broker:
+        create(broker.bootstrap, "spread", 2, **{"flush.ms": "500"})
+        (bad,) = partitions_under(second, "spread")
+        writer = Writer(broker.bootstrap)
+        disk.fail()
+        assert isinstance(writer.write("spread", bad, b"acknowledged from the page cache"), Message)
+        wait_until(lambda: f"log directory {second} is offline" in broker.log_text())
+        disk.work()
+        assert isinstance(writer.write("spread", bad, b"refused"), KafkaError)  # until a restart
+        assert isinstance(writer.write("spread", 1 - bad, b"taken"), Message)
         assert broker.stop() == 0
 
 
