@@ -11,6 +11,7 @@ from mainstem.wire.errors import InvalidMessage, TruncatedMessage
 
 MAX_UVARINT = 0xFFFFFFFF
 MAX_STRING_BYTES = 0x7FFF
+MOST_TAGGED_FIELDS = 1_000  # at one place: Kafka has a handful, and reading each costs time
 
 # Lengths under 128 are the rule: they are looked up, not computed.
 ONE_BYTE_UVARINTS = tuple(bytes((value,)) for value in range(128))
@@ -49,8 +50,14 @@ def uvarint(value: int) -> bytes:
     return bytes(out)
 
 
+def check_tag_count(count: int) -> None:
+    if count > MOST_TAGGED_FIELDS:
+        raise InvalidMessage(f"{count} tagged fields at one place")
+
+
 def skip_tagged_fields(buffer: Buffer, position: int, end: int, count: int) -> int:
     """The position after `count` tagged fields that nobody here knows."""
+    check_tag_count(count)
     for _ in range(count):
         _, position = read_uvarint(buffer, position)
         size, position = read_uvarint(buffer, position)

@@ -26,7 +26,8 @@ from mainstem.wire.kafka.codec import decode
 from mainstem.wire.kafka.frames import encode_response
 from mainstem.wire.kafka.message import Message, version_range
 
-MAX_BYTES: Final = 8 << 20  # of a request: decoded, the smallest elements take fifty times their bytes
+MAX_BYTES: Final = 8 << 20  # of a request
+MOST_ELEMENTS: Final = 128 * 1024  # of all its arrays: one of a byte costs a thousand, answer included
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,7 +53,9 @@ class ColdExchange(Exchange):
         self._spent_ns = 0  # in the first step
         if end - position > MAX_BYTES:
             raise InvalidMessage(f"{end - position} bytes; only Produce takes more than {MAX_BYTES}")
-        self._request, _ = decode(request_class(self.api.key), self.version, bytes(data[position:end]))
+        body = bytes(data[position:end])
+        message = request_class(self.api.key)
+        self._request, _ = decode(message, self.version, body, most_elements=MOST_ELEMENTS)
         session = self.session
         context = RequestContext(
             session.head.broker,

@@ -139,6 +139,7 @@ def _read_topics_by_id(
     topics_by_id: Mapping[TopicId, TopicImage],
 ) -> int:
     topic_count, position = read_uvarint(data, position)
+    _check_count(topic_count)
     for _ in range(topic_count - 1):
         wire_name = bytes(data[position : position + _UUID_BYTES])
         topic_id = TopicId(wire_name)
@@ -155,6 +156,7 @@ def _read_flexible_topics(
 ) -> int:
     """Version 12 alone: compact, and still by name."""
     topic_count, position = read_uvarint(data, position)
+    _check_count(topic_count)
     for _ in range(topic_count - 1):
         stop, name_start = _compact_string_span(data, position, end)
         wire_name = bytes(data[position:stop])
@@ -192,6 +194,7 @@ def _read_classic_topics(
 ) -> int:
     entries = envelope.entries
     (topic_count,) = _I32.unpack_from(data, position)
+    _check_count(topic_count)
     position += 4
     for _ in range(topic_count):
         stop = _classic_string_end(data, position, end)
@@ -223,6 +226,7 @@ def _read_classic_forgotten(
     data: Buffer, position: int, end: int, forgotten: list[TopicPartitionName]
 ) -> int:
     (topic_count,) = _I32.unpack_from(data, position)
+    _check_count(topic_count)
     position += 4
     for _ in range(topic_count):
         stop = _classic_string_end(data, position, end)
@@ -236,6 +240,7 @@ def _read_flexible_forgotten(
     data: Buffer, position: int, end: int, version: int, forgotten: list[TopicPartitionName]
 ) -> int:
     topic_count, position = read_uvarint(data, position)
+    _check_count(topic_count)
     for _ in range(topic_count - 1):
         if version >= FIRST_WITH_TOPIC_IDS:
             stop = position + _UUID_BYTES
@@ -262,7 +267,7 @@ def _read_indexes(
 
 def _check_count(count: int) -> None:
     if count > MOST_PARTITIONS:
-        raise InvalidMessage(f"more than {MOST_PARTITIONS} partitions in one request")
+        raise InvalidMessage(f"more than {MOST_PARTITIONS} topics or partitions in one request")
 
 
 def _classic_string_end(data: Buffer, position: int, end: int) -> int:

@@ -5,13 +5,15 @@ needed: straight-line Python in which neighbouring fields of fixed width share o
 version lacks is decided at compile time and costs nothing per message.
 
 Bounds: a length is compared with the bytes that remain before anything is allocated for it, and nesting is
-that of the schema, never of the data. Whatever the bytes are, the outcome is a message or a WireError.
+that of the schema, never of the data. Who reads from strangers says how many elements all arrays together
+may have: an empty string is one byte on the wire and a hundred times that in memory. Whatever the bytes
+are, the outcome is a message or a WireError.
 """
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from mainstem.wire.errors import InvalidMessage, TruncatedMessage, UnsupportedVersion
 from mainstem.wire.kafka.compile_reader import compile_reader
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from mainstem.wire.kafka.message import Message, Reader, Writer
 
 M = TypeVar("M", bound="Message")
+NO_LIMIT: Final = 1 << 62
 
 
 def _reader(cls: type[Message], version: int) -> Reader:
@@ -41,7 +44,9 @@ def _writer(cls: type[Message], version: int) -> Writer:
     return writer
 
 
-def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
+def decode(
+    cls: type[M], version: int, buffer: Buffer, position: int = 0, *, most_elements: int = NO_LIMIT
+) -> tuple[M, int]:
     """The message that starts at `position`, and the position after it.
 
     Fields of type records are slices of `buffer`, not copies. A buffer that is not `bytes` may be copied from
@@ -49,7 +54,7 @@ def decode(cls: type[M], version: int, buffer: Buffer, position: int = 0) -> tup
     """
     reader = cls.SCHEMA.readers.get(version) or _reader(cls, version)
     try:
-        message, end = reader(buffer, position)
+        message, end = reader(buffer, position, most_elements)
     except (IndexError, struct.error):
         raise TruncatedMessage(f"{cls.__name__} v{version} ends before its last field") from None
     except UnicodeDecodeError as error:

@@ -1,9 +1,10 @@
 """Writes the source of a reader for one class and version, and compiles it.
 
-The reader is one function. `buf` is the input, `pos` the next byte, `end` its length. Fields of fixed width
-that stand side by side, the length in front of a string and the count of tagged fields are gathered into
-one `struct` call (a "run"). Reading past the end shows as IndexError or struct.error, which the codec
-turns into TruncatedMessage; slices do not fail, so every length is compared with `end` before its slice.
+The reader is one function. `buf` is the input, `pos` the next byte, `end` its length, and `left` says how
+many more elements its arrays may have. Fields of fixed width that stand side by side, the length in front
+of a string and the count of tagged fields are gathered into one `struct` call (a "run"). Reading past the
+end shows as IndexError or struct.error, which the codec turns into TruncatedMessage; slices do not fail, so
+every length is compared with `end` before its slice.
 
 Messages that carry records are read through a memoryview, so that records are slices; all others are read
 as bytes, which Python indexes and decodes faster.
@@ -17,7 +18,13 @@ from typing import Any
 from mainstem.wire.errors import InvalidMessage, TruncatedMessage, WireError
 from mainstem.wire.kafka.layout import FIXED, Slot, layout_of, minimum_size
 from mainstem.wire.kafka.message import Message, Reader
-from mainstem.wire.primitives import MAX_STRING_BYTES, read_compact_length, read_uvarint, skip_tagged_fields
+from mainstem.wire.primitives import (
+    MAX_STRING_BYTES,
+    check_tag_count,
+    read_compact_length,
+    read_uvarint,
+    skip_tagged_fields,
+)
 
 
 def compile_reader(cls: type[Message], version: int) -> Reader:
@@ -45,6 +52,10 @@ def bad_length(name: str, length: int, remaining: int) -> WireError:
     return InvalidMessage(f"{name} has {length} bytes, more than a string may have")
 
 
+def too_many(name: str) -> WireError:
+    return InvalidMessage(f"with {name} the message has more elements than a request may have")
+
+
 def bad_tag_size(name: str) -> WireError:
     return InvalidMessage(f"the tagged field {name} does not fill its size")
 
@@ -58,9 +69,11 @@ class _ReaderSource:
         self.namespace: dict[str, Any] = {
             "bad_length": bad_length,
             "bad_tag_size": bad_tag_size,
+            "check_tag_count": check_tag_count,
             "read_compact_length": read_compact_length,
             "read_uvarint": read_uvarint,
             "skip_tagged_fields": skip_tagged_fields,
+            "too_many": too_many,
             "TruncatedMessage": TruncatedMessage,
             "unpack_from": struct.unpack_from,
         }
@@ -83,7 +96,7 @@ class _ReaderSource:
     # --- the function around it all
 
     def message(self, cls: type[Message]) -> None:
-        self.lines.append("def read(buffer, pos):")
+        self.lines.append("def read(buffer, pos, left):")
         if self.through_view:
             self.emit("base = 0")
             self.emit("buf = memoryview(buffer)")
@@ -125,6 +138,7 @@ class _ReaderSource:
         self.depth += 1
         self.emit(f"if {count} > 127: {count}, pos = read_uvarint(buf, pos - 1)")
         if slots:
+            self.emit(f"check_tag_count({count})")
             self.known_tags(slots, values, count)
         else:
             self.emit(f"pos = skip_tagged_fields(buf, pos, end, {count})")
@@ -210,6 +224,8 @@ class _ReaderSource:
         need = length if size == 1 else f"{length} * {size}"
         null = "" if slot.nullable else f"{length} < 0 or "
         self.emit(f"if {null}{need} > end - pos: raise bad_length({slot.name!r}, {need}, end - pos)")
+        self.emit(f"left -= {length}")
+        self.emit(f"if left < 0: raise too_many({slot.name!r})")
         if kind == "uuid":
             self.emit(f"{variable} = [bytes(buf[at:at + 16]) for at in range(pos, pos + {need}, 16)]")
             self.emit(f"pos += {need}")

@@ -16,7 +16,7 @@ import msgspec
 
 ZERO_UUID = bytes(16)
 
-Reader = Callable[[Any, int], tuple[Any, int]]
+Reader = Callable[[Any, int, int], tuple[Any, int]]  # bytes, position, the most elements of arrays
 Writer = Callable[[Any, Callable[[Any], None]], None]
 
 
