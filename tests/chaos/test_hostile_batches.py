@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import cramjam
 import pytest
@@ -81,7 +81,7 @@ LIES: dict[str, tuple[bytes | None, set[int]]] = {
 
 
 @pytest.fixture(scope="module")
-def topics(victim: BrokerProcess) -> Iterator[None]:
+def topics(victim: BrokerProcess) -> None:
     with RawConnection((victim.host, victim.port)) as peer:
         create_topic(peer, "lies")
         create_topic(peer, "records")
@@ -89,7 +89,6 @@ def topics(victim: BrokerProcess) -> Iterator[None]:
         create_topic(peer, "compact", cleanup_policy="compact")
         create_topic(peer, "old", message_timestamp_before_max_ms="3600000")
         create_topic(peer, "stamped", message_timestamp_type="LogAppendTime", compression_type="gzip")
-    yield
 
 
 @pytest.mark.usefixtures("topics", "watched")

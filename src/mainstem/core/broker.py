@@ -36,7 +36,7 @@ from mainstem.log.directories import LogDirectories
 from mainstem.log.timestamp_lookup import TimestampOffset
 from mainstem.log.validation import stage_batches
 from mainstem.model.batch import Buffer
-from mainstem.model.errors import MainstemError
+from mainstem.model.errors import MainstemError, PeerError
 from mainstem.model.ids import ZERO_TOPIC_ID, TopicId, TopicPartition
 from mainstem.ports.clock import Clock, TimerHandle
 
@@ -130,6 +130,9 @@ class Broker:
                 if entry.records is None:
                     raise InvalidRequest(f"no records for {partition.topic_partition}")
                 batches = stage_batches(entry.records, config, now_ms)
+            except PeerError as error:
+                request.complete(index, ProduceResult(-1, -1, -1, error.without_trace()))
+                continue
             except MainstemError as error:
                 request.complete(index, ProduceResult(-1, -1, -1, error))
                 continue

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mainstem.core.append_turn import AppendTurn
 from mainstem.core.partition import FetchResult, Partition
-from mainstem.model.errors import MainstemError
+from mainstem.model.errors import MainstemError, PeerError
 from mainstem.model.ids import ZERO_TOPIC_ID, TopicId
 from mainstem.ports.clock import Clock, TimerHandle
 
@@ -137,7 +137,7 @@ class FetchRequest:
                 )
             except MainstemError as error:
                 has_error = True
-                results.append(_failed(error))
+                results.append(_failed(error.without_trace() if isinstance(error, PeerError) else error))
                 continue
             if result.records is not None:
                 size += result.records.length

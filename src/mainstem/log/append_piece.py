@@ -125,7 +125,7 @@ class AppendPiece:
         try:
             known = producers.check(header)
         except PeerError as error:
-            return AppendOutcome(-1, -1, error)
+            return AppendOutcome(-1, -1, error.without_trace())
         if known is not None:
             time_ms = known.timestamp_ms if header.is_log_append_time else -1
             return AppendOutcome(known.first_offset, time_ms, None, True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from mainstem.log.batch_reader import read_batches
 from mainstem.log.errors import LogCorrupt
 from mainstem.log.segment import BatchSpan, Segment
 from mainstem.model.batch import NO_TIMESTAMP, BatchHeader, Buffer
 from mainstem.model.errors import MalformedRecords
-from mainstem.model.records import decode_records
+from mainstem.model.records import read_records
+
+_MAX_DECODED_BYTES: Final = 64 * 1024 * 1024  # several look-ups may run at a time
 
 
 class TimestampOffset(NamedTuple):
@@ -76,15 +78,13 @@ def _read_one(segment: Segment, span: BatchSpan) -> tuple[BatchHeader, memoryvie
     return header, batch
 
 
-def record_times(header: BatchHeader, batch: Buffer) -> list[tuple[int, int]]:
+def record_times(header: BatchHeader, batch: Buffer) -> Iterator[tuple[int, int]]:
     """Offset and timestamp of each record. Where the log stamps time, all have the batch's."""
+    most_bytes = max(_MAX_DECODED_BYTES, header.size_bytes)
+    stamped = header.max_timestamp if header.is_log_append_time else None
     try:
-        records = decode_records(batch, header=header)
+        for record in read_records(batch, header=header, max_bytes=most_bytes):
+            timestamp = header.base_timestamp + record.timestamp_delta if stamped is None else stamped
+            yield header.base_offset + record.offset_delta, timestamp
     except MalformedRecords as error:
         raise LogCorrupt(f"the records at offset {header.base_offset} cannot be read: {error}") from error
-    if header.is_log_append_time:
-        return [(header.base_offset + record.offset_delta, header.max_timestamp) for record in records]
-    return [
-        (header.base_offset + record.offset_delta, header.base_timestamp + record.timestamp_delta)
-        for record in records
-    ]

@@ -12,6 +12,7 @@ Nothing here changes the log or the bytes that came.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from mainstem.config.topic_options import TopicConfig
@@ -41,9 +42,12 @@ from mainstem.model.batch import (
 )
 from mainstem.model.crc import crc32c
 from mainstem.model.errors import MalformedRecords, UnknownCodec
-from mainstem.model.records import Record, decode_records, seal_batch
+from mainstem.model.records import Record, can_hold, read_records, seal_batch
 
-MAX_DECODED_BYTES: Final = 256 * 1024 * 1024
+# Of a batch whose records have to be looked at. All connections wait while that is done, so it is bounded:
+# producers fill a batch up to a size before compression, so even the best compressed are far below.
+MAX_DECODED_BYTES: Final = 64 * 1024 * 1024
+MAX_DECODED_RECORDS: Final = 500_000
 _LEGAL_ATTRIBUTES: Final = (
     CODEC_MASK | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
 )
@@ -95,10 +99,12 @@ def _stage(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int)
     _check_header(header)
     if header.codec > compression.ZSTD:
         raise UnsupportedCompression(f"there is no compression codec {header.codec}")
+    if not can_hold(header):
+        raise InvalidRecord(f"{header.record_count} records do not fit into {header.size_bytes} bytes")
     if config.message_timestamp_type == "CreateTime":
         _check_times(batch, header, config, now_ms)
     if "compact" in config.cleanup_policy:
-        _check_keys(batch, header)
+        _check_keys(batch, header, config)
     return _as_the_topic_wants(batch, header, config, now_ms)
 
 
@@ -126,7 +132,7 @@ def _check_times(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms
     if config.message_timestamp_before_max_ms == LONG_MAX:
         return
     oldest = now_ms - config.message_timestamp_before_max_ms
-    for record in _records(batch, header):
+    for record in _records(batch, header, config):
         timestamp = header.base_timestamp + record.timestamp_delta
         if 0 <= timestamp < oldest:
             raise InvalidTimestamp(
@@ -135,17 +141,26 @@ def _check_times(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms
             )
 
 
-def _check_keys(batch: Buffer, header: BatchHeader) -> None:
-    for number, record in enumerate(_records(batch, header)):
+def _check_keys(batch: Buffer, header: BatchHeader, config: TopicConfig) -> None:
+    for number, record in enumerate(_records(batch, header, config)):
         if record.key is None:
             raise InvalidRecord(f"record {number} of the batch has no key, which a compacted topic needs")
 
 
-def _records(batch: Buffer, header: BatchHeader) -> list[Record]:
+def _records(batch: Buffer, header: BatchHeader, config: TopicConfig) -> Iterator[Record]:
+    if header.record_count > MAX_DECODED_RECORDS:
+        raise InvalidRecord(
+            f"the batch has {header.record_count} records; where the broker has to look at each it takes "
+            f"{MAX_DECODED_RECORDS} at most: let the producer make smaller batches"
+        )
     try:
-        return decode_records(batch, header=header, max_bytes=MAX_DECODED_BYTES)
+        yield from read_records(batch, header=header, max_bytes=_most_decoded_bytes(config))
     except MalformedRecords as error:
         raise CorruptBatch(str(error)) from error
+
+
+def _most_decoded_bytes(config: TopicConfig) -> int:
+    return max(MAX_DECODED_BYTES, 4 * config.max_message_bytes)
 
 
 def _as_the_topic_wants(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int) -> StagedBatch:
@@ -179,7 +194,7 @@ def _recompressed(before: int, after: int, payload: Buffer, config: TopicConfig)
         compression.ZSTD: config.compression_zstd_level,
     }
     try:
-        plain = compression.decompress(before, payload, MAX_DECODED_BYTES)
+        plain = compression.decompress(before, payload, _most_decoded_bytes(config))
     except (MalformedRecords, UnknownCodec) as error:
         raise CorruptBatch(f"the records cannot be decompressed: {error}") from error
     return compression.compress(after, plain, levels.get(after))

@@ -13,6 +13,8 @@ them to wire codes in one table.
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class MainstemError(Exception):
     """The root of every error that this project raises on purpose."""
@@ -20,6 +22,12 @@ class MainstemError(Exception):
 
 class PeerError(MainstemError):
     """The request is at fault."""
+
+    def without_trace(self) -> Self:
+        """For an error that is kept with its request: where it was raised is of no interest to anybody, and
+        would keep alive what was in work there, the request's bytes among it, until a garbage collection."""
+        self.__cause__ = self.__context__ = None
+        return self.with_traceback(None)
 
 
 class BrokerError(MainstemError):

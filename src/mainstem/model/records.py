@@ -16,7 +16,7 @@ Nothing a length or count says is believed before the bytes are seen to be there
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mainstem.model import compression
@@ -67,6 +67,13 @@ def decode_records(
     batch: Buffer, *, header: BatchHeader | None = None, max_bytes: int = MAX_DECODED_BYTES
 ) -> list[Record]:
     """All records of one whole batch. `max_bytes` bounds what decompression may yield."""
+    return list(read_records(batch, header=header, max_bytes=max_bytes))
+
+
+def read_records(
+    batch: Buffer, *, header: BatchHeader | None = None, max_bytes: int = MAX_DECODED_BYTES
+) -> Iterator[Record]:
+    """The same one by one, for who needs no two of them at a time: a batch may hold millions."""
     if header is None:
         if len(batch) < HEADER_BYTES:
             raise MalformedRecords("a batch has at least 61 bytes")
@@ -76,17 +83,21 @@ def decode_records(
     count = header.record_count
     if count < 0 or count * MIN_RECORD_BYTES > len(plain):
         raise MalformedRecords(f"{count} records do not fit into {len(plain)} bytes")
-    records: list[Record] = []
     position = 0
     try:
         for _ in range(count):
             record, position = _decode_record(plain, position)
-            records.append(record)
+            yield record
     except IndexError as error:
         raise MalformedRecords("the records end too early") from error
     if position != len(plain):
         raise MalformedRecords(f"{len(plain) - position} bytes follow the last record")
-    return records
+
+
+def can_hold(header: BatchHeader) -> bool:
+    """Whether a batch of this size can hold as many records as it claims, whatever they are."""
+    payload_bytes = header.size_bytes - HEADER_BYTES
+    return header.record_count * MIN_RECORD_BYTES <= payload_bytes * compression.MAX_EXPANSION[header.codec]
 
 
 def _decode_record(plain: bytes, position: int) -> tuple[Record, int]:
