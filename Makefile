@@ -46,6 +46,8 @@ soak: setup ## the fault tests, for long
 
 docs: setup ## write the generated pages again
 	@$(PYTHON) -m mainstem.config.document
+	@$(PYTHON) -m mainstem.heads.kafka.compatibility
+	@$(PYTHON) -m mainstem.heads.kafka.authorization.page
 
 clean: ## what was made here
 	@rm -rf $(VENV) .cache .mypy_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, Self
 from tests.support import jvm
 
 MAIN_CLASSES: Final = {
+    "kafka-acls": "org.apache.kafka.tools.AclCommand",
     "kafka-broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
     "kafka-configs": "kafka.admin.ConfigCommand",
     "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",

@@ -68,6 +68,7 @@ _TEXTS: Final[dict[int, tuple[str, str]]] = {
     45: ("OUT_OF_ORDER_SEQUENCE_NUMBER", "a batch before this one is missing"),
     46: ("DUPLICATE_SEQUENCE_NUMBER", "the batch was written before"),
     47: ("INVALID_PRODUCER_EPOCH", "a newer producer has taken over"),
+    54: ("SECURITY_DISABLED", "the broker keeps no access rules; see authorizer.class.name"),
     56: ("KAFKA_STORAGE_ERROR", "the broker's disk refused: full, or failed"),
     58: ("SASL_AUTHENTICATION_FAILED", "the user or the password is wrong"),
     59: ("UNKNOWN_PRODUCER_ID", "the broker no longer knows the producer"),
