@@ -131,7 +131,8 @@ class Cleaning:
     def build_map(self) -> None:
         cleanable, transactions = self._cleanable, TransactionTracker()
         for number, segment, end_offset in self._numbered(cleanable.first_dirty_offset):
-            transactions.announce(aborted_transactions(cleanable.segments, number, end_offset))
+            from_offset = max(segment.base_offset, cleanable.first_dirty_offset)
+            transactions.announce(aborted_transactions(cleanable.segments, number, from_offset, end_offset))
             if not self._map_segment(segment, transactions):
                 break
             self._newest.latest_offset = end_offset - 1
@@ -280,7 +281,9 @@ class Cleaning:
         segments = self._cleanable.segments
         for number, segment in enumerate(group.segments, group.first_number):
             end_offset = segments[number + 1].base_offset
-            self._transactions.announce(aborted_transactions(segments, number, end_offset))
+            self._transactions.announce(
+                aborted_transactions(segments, number, segment.base_offset, end_offset)
+            )
             for header, batch in self._batches(segment, 0):
                 self.statistics.bytes_read += len(batch)
                 last = header

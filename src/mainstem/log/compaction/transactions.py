@@ -105,18 +105,18 @@ def marker_kind(header: BatchHeader, batch: Buffer) -> int | None:
 
 
 def aborted_transactions(
-    segments: Sequence[Segment], number: int, end_offset: int
+    segments: Sequence[Segment], number: int, from_offset: int, end_offset: int
 ) -> list[AbortedTransaction]:
-    """Those with records in segment `number`, whose offsets end before `end_offset`.
+    """Those with a record or their marker between the offsets, the second of which ends segment `number`.
 
-    Their markers may lie in later segments: the search ends with the first entry that was written when
+    One that ended before the first, whose marker nobody meets any more, would be taken for the producer's
+    next. The markers may lie in later segments: the search ends with the first entry that was written when
     everything before `end_offset` was decided.
     """
-    base_offset = segments[number].base_offset
     found: list[AbortedTransaction] = []
     for segment in segments[number:]:
         for entry in segment.transaction_index.read_all():
-            if entry.last_offset >= base_offset and entry.first_offset < end_offset:
+            if entry.last_offset >= from_offset and entry.first_offset < end_offset:
                 found.append(entry)
             if entry.last_stable_offset >= end_offset:
                 return found
