@@ -211,6 +211,11 @@ class World:
         else:
             self.disk.kill_process()
         storage = storage_on(self.disk, self.clock)
+        if self.chance.random() < 0.5:  # the whole log has to tell what its producers did
+            point = 0
+            for name in self.disk.list(self.log.directory):
+                if name.endswith(".snapshot"):
+                    self.disk.remove(f"{self.log.directory}/{name}")
         self.log = recover_log(storage, self.place, recovery_point=point, log_start_offset=0)
         self.log.first_dirty_offset = dirty
         assert not [name for name in self.disk.list(self.log.directory) if "swap" in name or "clean" in name]
