@@ -7,32 +7,25 @@ are looked up without regard to case.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Final
 
 from mainstem.model.ids import TopicPartition
-from mainstem.spark.errors import InvalidOption
+from mainstem.spark.option_reading import CLIENT_OPTIONS, ClientOptions, Offsets, OptionReading
 
 EARLIEST: Final = -2  # as in the JSON of Spark's Kafka source
 LATEST: Final = -1
 
-Offsets = dict[TopicPartition, int]
-
-BOOTSTRAP: Final = "kafka.bootstrap.servers"
 DEFAULT_GROUP_PREFIX: Final = "mainstem-spark-source"
 
 # What both kinds of read know; for each the spelling and a word on what it takes.
 _COMMON: Final = (
-    BOOTSTRAP,
-    "kafka.client.id",
+    *CLIENT_OPTIONS,
     "kafka.group.id",
     "kafka.isolation.level",
     "kafka.max.partition.fetch.bytes",
-    "kafka.request.timeout.ms",
-    "kafka.security.protocol",
     "subscribe",
     "subscribePattern",
     "assign",
@@ -56,18 +49,6 @@ _STREAM_ONLY: Final = (
     "maxTriggerDelay",
     "maxBytesPerTrigger",
 )
-_CURES: Final[dict[str, str]] = {
-    "fetchoffset.numretries": "Leave it out: offsets are asked for until kafka.request.timeout.ms is over.",
-    "fetchoffset.retryintervalms": "Leave it out: the pause between attempts grows by itself.",
-    "kafka.auto.offset.reset": "Use startingOffsets, and failOnDataLoss for what was deleted.",
-    "kafka.enable.auto.commit": "Leave it out: the position is committed after each batch; "
-    "commitOffsetsToGroup turns that off.",
-    "kafka.key.deserializer": "Leave it out: keys are binary; cast the column.",
-    "kafka.value.deserializer": "Leave it out: values are binary; cast the column.",
-    "kafka.interceptor.classes": "Leave it out: no Java class runs in this source.",
-}
-_NAMES: Final = {name.lower(): name for name in (*_COMMON, *_BATCH_ONLY, *_STREAM_ONLY)}
-_UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +79,6 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientOptions:
-    """How brokers are reached; also the key under which a worker keeps its connections."""
-
-    bootstrap: str
-    client_id: str
-    timeout_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class SourceOptions:
     client: ClientOptions
     subscription: Subscription
@@ -129,8 +101,10 @@ class SourceOptions:
 
 
 def source_options(given: Mapping[str, str], *, is_streaming: bool) -> SourceOptions:
-    reading = _Reading(given)
-    reading.refuse_unknown(is_streaming)
+    reading = _SourceReading(given)
+    this, other = (_STREAM_ONLY, _BATCH_ONLY) if is_streaming else (_BATCH_ONLY, _STREAM_ONLY)
+    where = "read, not to readStream" if is_streaming else "readStream, not to read"
+    reading.refuse_unknown((*_COMMON, *this), dict.fromkeys(other, where))
     return SourceOptions(
         client=reading.client(),
         subscription=reading.subscription(),
@@ -160,44 +134,7 @@ def check_either(given: Mapping[str, str]) -> SourceOptions:
     return source_options(given, is_streaming=streams)
 
 
-class _Reading:
-    """The options of one source, looked up without regard to case."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = {name.lower(): str(value).strip() for name, value in given.items()}
-
-    def text(self, name: str) -> str | None:
-        return self._given.get(name.lower()) or None
-
-    def refuse(self, name: str, reason: str, cure: str) -> NoReturn:
-        raise InvalidOption(name, self._given.get(name.lower()), reason, cure)
-
-    def refuse_unknown(self, is_streaming: bool) -> None:
-        foreign = {name.lower() for name in (_BATCH_ONLY if is_streaming else _STREAM_ONLY)}
-        for name in self._given:
-            if name in foreign:
-                other, this = ("read", "readStream") if is_streaming else ("readStream", "read")
-                self.refuse(_NAMES[name], f"it belongs to {other}, not to {this}", "Leave it out.")
-            if name not in _NAMES:
-                raise InvalidOption(name, self._given[name], "there is no such option", _cure(name))
-
-    def client(self) -> ClientOptions:
-        bootstrap = self.text(BOOTSTRAP)
-        if bootstrap is None:
-            self.refuse(BOOTSTRAP, "it is missing", "Name a broker: HOST:PORT, several separated by commas.")
-        protocol = (self.text("kafka.security.protocol") or "PLAINTEXT").upper()
-        if protocol != "PLAINTEXT":
-            self.refuse(
-                "kafka.security.protocol",
-                "this source speaks PLAINTEXT only so far",
-                "Name a listener without TLS and SASL.",
-            )
-        return ClientOptions(
-            bootstrap,
-            self.text("kafka.client.id") or "mainstem-spark",
-            (self.count("kafka.request.timeout.ms") or 30_000) / 1000,
-        )
-
+class _SourceReading(OptionReading):
     def subscription(self) -> Subscription:
         ways = [name for name in ("subscribe", "subscribePattern", "assign") if self.text(name)]
         cure = 'Set exactly one of subscribe="t1,t2", subscribePattern="t.*", assign=\'{"t1":[0,1]}\'.'
@@ -219,7 +156,7 @@ class _Reading:
 
     def _assigned(self) -> tuple[TopicPartition, ...]:
         cure = 'Write {"topic":[0,1]}.'
-        found = self._json("assign", cure)
+        found = self.json_object("assign", cure)
         partitions = []
         for topic, numbers in found.items():
             if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
@@ -235,13 +172,13 @@ class _Reading:
         if text is not None and text.lower() in ("earliest", "latest"):
             everywhere = EARLIEST if text.lower() == "earliest" else LATEST
         elif text is not None:
-            offsets = self._by_partition(f"{side}Offsets", minimum=EARLIEST)
+            offsets = self.by_partition(f"{side}Offsets", minimum=EARLIEST)
         if side == "ending" and (everywhere == EARLIEST or EARLIEST in (offsets or {}).values()):
             self.refuse("endingOffsets", "a read cannot end at the earliest offset", "Say latest or offsets.")
         at = self.text(f"{side}Timestamp")
         return Bound(
-            timestamp_ms=None if at is None else self._whole(f"{side}Timestamp", at, 0),
-            timestamps_ms=self._by_partition(f"{side}OffsetsByTimestamp", minimum=0)
+            timestamp_ms=None if at is None else self.whole(f"{side}Timestamp", at, 0),
+            timestamps_ms=self.by_partition(f"{side}OffsetsByTimestamp", minimum=0)
             if self.text(f"{side}OffsetsByTimestamp")
             else None,
             offsets=offsets,
@@ -251,83 +188,12 @@ class _Reading:
 
     def _strategy_is_latest(self) -> bool:
         name = "startingOffsetsByTimestampStrategy"
-        return self._choice(name, "error", ("error", "latest")) == "latest"
+        return self.choice(name, "error", ("error", "latest")) == "latest"
 
     def isolation(self) -> bool:
         levels = ("read_committed", "read_uncommitted")
-        ours = self._choice("isolation", "", levels)
-        theirs = self._choice("kafka.isolation.level", "", levels)
+        ours = self.choice("isolation", "", levels)
+        theirs = self.choice("kafka.isolation.level", "", levels)
         if ours and theirs and ours != theirs:
             self.refuse("isolation", f"kafka.isolation.level says {theirs}", "Leave one of them out.")
         return (ours or theirs or levels[0]) == levels[0]
-
-    # --- kinds of values
-
-    def _choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
-        value = (self.text(name) or default).lower()
-        if value and value not in choices:
-            self.refuse(name, "it cannot be that", f"Say {' or '.join(choices)}.")
-        return value
-
-    def flag(self, name: str, default: bool) -> bool:
-        return self._choice(name, str(default).lower(), ("true", "false")) == "true"
-
-    def count(self, name: str) -> int | None:
-        text = self.text(name)
-        return None if text is None else self._whole(name, text, 1)
-
-    def _whole(self, name: str, text: str, minimum: int) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            self.refuse(name, "it is no whole number", f"Give a number of {minimum} or more.")
-        if not minimum <= number < 2**63:
-            self.refuse(name, "it is out of range", f"Give a number of {minimum} or more.")
-        return number
-
-    def duration_ms(self, name: str, default: int) -> int:
-        text = self.text(name)
-        if text is None:
-            return default
-        found = re.fullmatch(r"(\d+)\s*([a-z]*)", text.lower())
-        if found is None or (found[2] or "ms") not in _UNITS_MS:
-            self.refuse(name, "it is no span of time", "Write 500ms, 30s, 15m or 1h.")
-        return int(found[1]) * _UNITS_MS[found[2] or "ms"]
-
-    def _json(self, name: str, cure: str) -> dict[str, Any]:
-        try:
-            found = json.loads(self.text(name) or "")
-        except ValueError as error:
-            self.refuse(name, f"it is no JSON: {error}", cure)
-        if not isinstance(found, dict):
-            self.refuse(name, "it is no JSON object", cure)
-        return found
-
-    def _by_partition(self, name: str, *, minimum: int) -> Offsets:
-        cure = 'Write {"topic":{"0":23,"1":' + ("-2" if minimum < 0 else "42") + "}}."
-        numbers: Offsets = {}
-        for topic, entries in self._json(name, cure).items():
-            if not isinstance(entries, dict):
-                self.refuse(name, f"{topic!r} needs an object of partitions", cure)
-            for partition, number in entries.items():
-                if not partition.isdecimal() or type(number) is not int or number < minimum:
-                    self.refuse(name, f"{topic!r} has {partition!r}: {number!r}", cure)
-                numbers[TopicPartition(topic, int(partition))] = number
-        if not numbers:
-            self.refuse(name, "it names no partition", cure)
-        return numbers
-
-
-def _cure(name: str) -> str:
-    import difflib
-
-    if name in _CURES:
-        return _CURES[name]
-    close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
-    if close:
-        return f"Did you mean {_NAMES[close[0]]}?"
-    if name.startswith(("kafka.sasl.", "kafka.ssl.")):
-        return "This source speaks PLAINTEXT only so far: leave it out and name a listener without TLS."
-    if name.startswith("kafka."):
-        return "It steers the Java consumer, which does not run here: leave it out."
-    return "docs/spark.md lists the options."

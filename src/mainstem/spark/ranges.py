@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from mainstem.model.ids import TopicPartition
-from mainstem.spark.options import Offsets
+from mainstem.spark.option_reading import Offsets
 
 
 class OffsetRange(NamedTuple):

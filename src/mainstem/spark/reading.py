@@ -18,7 +18,8 @@ from mainstem.client.errors import OffsetsNotReached, Refused
 from mainstem.model.column_decoder import DEFAULT_CHUNK_BYTES
 from mainstem.model.ids import TopicPartition
 from mainstem.spark.errors import DataLost
-from mainstem.spark.options import ClientOptions, SourceOptions
+from mainstem.spark.option_reading import ClientOptions
+from mainstem.spark.options import SourceOptions
 from mainstem.spark.ranges import OffsetRange
 
 MAX_IDLE_CLIENTS: Final = 4

@@ -29,7 +29,8 @@ from mainstem.client.log_dirs import replica_sizes
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicPartition
 from mainstem.spark.errors import DataLost
-from mainstem.spark.options import Offsets, SourceOptions
+from mainstem.spark.option_reading import Offsets
+from mainstem.spark.options import SourceOptions
 from mainstem.spark.positions import Positions
 from mainstem.spark.ranges import OffsetRange, limited_ends
 from mainstem.spark.reading import open_cluster, read_range

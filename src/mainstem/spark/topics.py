@@ -14,7 +14,8 @@ from mainstem.client.offsets import LATEST as ASK_LATEST
 from mainstem.client.offsets import offsets_at
 from mainstem.model.ids import TopicPartition, topic_id_text
 from mainstem.spark.errors import InvalidOption, NoSuchTopics
-from mainstem.spark.options import EARLIEST, LATEST, Bound, Offsets, Subscription
+from mainstem.spark.option_reading import Offsets
+from mainstem.spark.options import EARLIEST, LATEST, Bound, Subscription
 
 
 @dataclass(frozen=True, slots=True)
