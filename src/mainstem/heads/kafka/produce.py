@@ -21,6 +21,7 @@ from mainstem.core.errors import TopicAuthorizationFailed
 from mainstem.core.identity.acl import Operation, ResourceType
 from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.partition import ProduceResult
+from mainstem.core.produce_request import ProduceDone
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
 from mainstem.heads.kafka.endpoints import NodeAddress
@@ -99,18 +100,32 @@ class ProduceExchange(Exchange):
             self._refuse_all(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is -1, 0 or 1, not {acks}")
         elif self.version < FIRST_SERVED:
             self._refuse_all(ErrorCode.UNSUPPORTED_VERSION, "record formats before Kafka 0.11 are not served")
+        elif (
+            envelope.transactional_id is not None
+            and session.head.authorizer is not None
+            and not self._may_use(session.head.authorizer, envelope.transactional_id)
+        ):
+            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            self._refuse_all(code, "Transactional Id authorization failed.")
         elif envelope.transactional_id is not None:
             self._refuse_all(
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions yet"
             )
         else:
-            if session.head.authorizer is not None and self._write_allowed(session.head.authorizer):
-                return
             if len(envelope.entries) == 1 and self.version >= FIRST_ROUTED:
                 self._learn_route(data, position, end)
-            broker.produce(envelope.entries, acks=acks, timeout_ms=envelope.timeout_ms, done=self._on_written)
+            self._produce()
             if acks != _ACKS_NONE and broker.quotas.limits_requests:
                 self._charge_time()
+
+    def _produce(self) -> None:
+        """Hands over what may be written."""
+        envelope, head = self._envelope, self.session.head
+        entries: Sequence[ProduceEntry] = envelope.entries
+        done: ProduceDone = self._on_written
+        if head.authorizer is not None:
+            entries, done = self._writable(head.authorizer, entries)
+        head.broker.produce(entries, acks=envelope.acks, timeout_ms=envelope.timeout_ms, done=done)
 
     def _charge(self) -> None:
         """Before the request is served, so that a client over its quota is not read from meanwhile."""
@@ -131,29 +146,32 @@ class ProduceExchange(Exchange):
             session.principal, session.channel.peer_host, Operation.WRITE, ResourceType.TOPIC, topic
         )
 
-    def _write_allowed(self, authorizer: Authorizer) -> bool:
-        """Writes only what may be written, if anything may not be, and says so."""
-        entries = self._envelope.entries
-        # A topic id that nobody has comes without a name: that is no secret.
+    def _may_use(self, authorizer: Authorizer, transactional_id: str) -> bool:
+        session = self.session
+        kind = ResourceType.TRANSACTIONAL_ID
+        host = session.channel.peer_host
+        return authorizer.allows(session.principal, host, Operation.WRITE, kind, transactional_id)
+
+    def _writable(
+        self, authorizer: Authorizer, entries: Sequence[ProduceEntry]
+    ) -> tuple[Sequence[ProduceEntry], ProduceDone]:
+        """What may be written of the entries, and who is told of it; of the others, that they may not be.
+
+        A topic id that nobody has comes without a name: that is no secret.
+        """
         denied = {
             place
             for place, entry in enumerate(entries)
             if entry.topic and not self._may_write(authorizer, entry.topic)
         }
         if not denied:
-            return False
+            return entries, self._on_written
 
         def written(results: Sequence[ProduceResult]) -> None:
             rest = iter(results)
             self._on_written([_DENIED if place in denied else next(rest) for place in range(len(entries))])
 
-        self.session.head.broker.produce(
-            [entry for place, entry in enumerate(entries) if place not in denied],
-            acks=self._envelope.acks,
-            timeout_ms=self._envelope.timeout_ms,
-            done=written,
-        )
-        return True
+        return [entry for place, entry in enumerate(entries) if place not in denied], written
 
     # ---
 

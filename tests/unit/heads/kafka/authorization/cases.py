@@ -489,9 +489,40 @@ BY_ID = (
     Case("OffsetFetch by id", _offsets_by_id, (10,), (group(O.DESCRIBE), topic(O.DESCRIBE))),
 )
 
+_PRODUCED_IN_A_TRANSACTION = case(
+    produce.ProduceRequest(
+        transactional_id=TRANSACTIONAL_ID, acks=-1, timeout_ms=TIMEOUT_MS, topic_data=_PRODUCED
+    ),
+    (3, 12),
+    transactional_id(O.WRITE),
+    topic(O.WRITE),
+    name="in a transaction",
+)
+
 _TXN_TOPICS = [add_partitions_to_txn.AddPartitionsToTxnTopic(name=TOPIC, partitions=[0])]
 
 TRANSACTIONS = (
+    _PRODUCED_IN_A_TRANSACTION,
+    case(
+        init_producer_id.InitProducerIdRequest(
+            transactional_id=TRANSACTIONAL_ID, transaction_timeout_ms=60_000
+        ),
+        (0, 5),
+        transactional_id(O.WRITE),
+        name="of a transaction",
+    ),
+    case(
+        find_coordinator.FindCoordinatorRequest(key=TRANSACTIONAL_ID, key_type=1),
+        (1, 3),
+        transactional_id(O.DESCRIBE),
+        name="of a transaction",
+    ),
+    case(
+        find_coordinator.FindCoordinatorRequest(coordinator_keys=[TRANSACTIONAL_ID], key_type=1),
+        (4, 6),
+        transactional_id(O.DESCRIBE),
+        name="of transactions",
+    ),
     case(
         add_partitions_to_txn.AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=TRANSACTIONAL_ID, v3_and_below_topics=_TXN_TOPICS
