@@ -146,7 +146,8 @@ async def test_a_client_that_does_not_wait_is_told_so_and_gets_its_topic(node: K
 async def test_a_client_that_goes_away_gets_its_topics(node: KafkaNode, peer: Peer) -> None:
     topics = [new_topic(f"t{number}") for number in range(250)]  # more than one transaction
     peer.send(CreateTopicsRequest(topics=topics, timeout_ms=TIMEOUT_MS), 7).cancel()
-    await asyncio.sleep(0)
+    while "t0" not in node.broker.image.topics:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
     peer.disconnect()
     while "t249" not in node.broker.image.topics:  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0.001)
