@@ -17,6 +17,7 @@ class ConfluentConsumerJob(Job, kw_only=True):
     partition_count: int
     messages: int  # of the whole topic
     passes: int = 1
+    isolation: str = "read_committed"  # librdkafka's own default
 
 
 class ConfluentConsumer:
@@ -29,6 +30,7 @@ class ConfluentConsumer:
                 "group.id": "bench",
                 "enable.auto.commit": False,
                 "fetch.queue.backoff.ms": 5,
+                "isolation.level": job.isolation,
             }
         )
         self._consumer.list_topics(job.topic, timeout=30)

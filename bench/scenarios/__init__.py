@@ -13,6 +13,7 @@ from bench.scenarios import (
     many_partitions,
     raw,
     starting,
+    transactions,
 )
 from bench.stored_topics import StoredTopics
 
@@ -29,4 +30,5 @@ def all_scenarios() -> list[Scenario]:
         *connections.scenarios(),
         *many_partitions.scenarios(),
         *acknowledged.scenarios(),
+        *transactions.scenarios(),
     ]
