@@ -20,6 +20,7 @@ class ConfluentProducerJob(Job, kw_only=True):
     acks: str = "all"
     compression: str = "none"
     one_at_a_time: bool = False
+    authority_file: str = ""  # whose certificates to believe: through TLS
     most_messages: int = 1 << 62  # ends before its time when so many are sent
 
 
@@ -35,6 +36,8 @@ class ConfluentProducer:
             "queue.buffering.max.messages": QUEUE_MESSAGES,
             "queue.buffering.max.kbytes": 512 * 1024,
         }
+        if job.authority_file:
+            options |= {"security.protocol": "SSL", "ssl.ca.location": job.authority_file}
         self._producer = Producer(options)
         self._producer.list_topics(job.topic, timeout=30)  # connects
 

@@ -13,6 +13,7 @@ from bench.scenarios import (
     many_partitions,
     raw,
     starting,
+    tls,
     transactions,
 )
 from bench.stored_topics import StoredTopics
@@ -31,4 +32,5 @@ def all_scenarios() -> list[Scenario]:
         *many_partitions.scenarios(),
         *acknowledged.scenarios(),
         *transactions.scenarios(),
+        *tls.scenarios(),
     ]

@@ -73,18 +73,26 @@ class RealKafka:
         data_dir: Path,
         options: Mapping[str, str] | None = None,
         jvm_flags: tuple[str, ...] = JVM_FLAGS,
+        keystore: Path | None = None,
     ) -> None:
+        """`keystore`: a PEM file with a certificate and its key, for a second listener, with TLS."""
         self.data_dir = data_dir
         self._side = data_dir.with_name(f"{data_dir.name}.kafka")
         self._options = dict(options or {})
         self._jvm_flags = jvm_flags
-        self._port, self._controller_port = free_ports(2)
+        self._keystore = keystore
+        self._port, self._controller_port, self._tls_port = free_ports(3)
         self._process: subprocess.Popen[str] | None = None
         self._log_from = 0
 
     @property
     def bootstrap(self) -> str:
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def tls_bootstrap(self) -> str:
+        """The listener with TLS, where there is a keystore."""
+        return f"127.0.0.1:{self._tls_port}"
 
     @property
     def pid(self) -> int:
@@ -184,6 +192,12 @@ class RealKafka:
             "controller.quorum.bootstrap.servers": controller,
             "log.dirs": os.fspath(self.data_dir),
         }
+        if self._keystore is not None:
+            addresses["listeners"] += f",SSL://{self.tls_bootstrap}"
+            addresses["advertised.listeners"] += f",SSL://{self.tls_bootstrap}"
+            addresses["listener.security.protocol.map"] = "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL"
+            addresses["ssl.keystore.type"] = "PEM"
+            addresses["ssl.keystore.location"] = os.fspath(self._keystore)
         return list({**SINGLE_NODE, **addresses, **self._options}.items())
 
 
