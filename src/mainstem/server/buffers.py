@@ -8,8 +8,8 @@ touches no fresh memory.
 What has come of requests is counted as it comes, whole requests and partial ones apart; a fresh buffer costs
 nothing before it is filled. While whole requests hold more than the limit no connection starts another,
 until enough was given back: they are answered, so that is soon. Partial ones may hold as much again, and no
-more: beyond it a frame that grows closes its connection. So peers that begin requests and never end them
-can keep out other large requests at worst, and never stop the rest.
+more: beyond it a frame that grows above a few kilobytes closes its connection. So peers that begin requests
+and never end them can keep out other large requests at worst, and never stop the rest.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A frame is four bytes of size and as many bytes of request. What arrives is in o
 
     shared   no frame is partial: the server's common buffer is offered. Whole frames in it are copied out
              in one piece and served from there.
-    own      a frame is partial: its rest is received straight into a buffer of its own. The first buffer
-             is small, or as large as this peer has filled before, and doubles as bytes arrive; what counts
-             as held is what has come. So a lying size costs the liar's bytes and not our memory.
+    own      a frame is partial: its rest is received straight into a buffer of its own, which grows as
+             bytes arrive: fourfold up to what this peer has filled before, twofold beyond. What counts as
+             held is what has come. So a lying size costs the liar's bytes and not our memory.
 
 Requests are served as they come, without waiting for the answer to the one before; the channel sends
 answers in the order of the requests. The session stops reading, and keeps what it has read already as
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from mainstem.heads.kafka.dispatch import KafkaHead
 
 MAX_UNANSWERED: Final = 256  # requests of one connection
-_FIRST_BUFFER_BYTES: Final = 128 << 10
+_SMALL_BYTES: Final = 8 << 10  # every connection may have as much of a partial frame
+_BELIEVED_BYTES: Final = 128 << 10  # of a frame, before its peer has sent a larger one
 _FLUSH_EVERY: Final = 32  # answers that wait for the end of a read
 _SIZE_BYTES: Final = 4
 _HEADER: Final = struct.Struct(">hhih")
@@ -57,6 +58,9 @@ _FOREIGN_GREETINGS: Final = (
     (b"PRI ", "this looks like HTTP/2; the admin interface has its own port"),
     (b"AMQP", "this looks like AMQP, and the listener speaks Kafka"),
 )
+
+
+_OVERDRAWN: Final = "requests that are not whole yet hold all the memory that they may"
 
 
 class KafkaSession:
@@ -100,7 +104,7 @@ class KafkaSession:
         self._frame: bytearray | None = None  # of a partial frame, size field included
         self._filled = 0  # bytes of it that have come
         self._frame_bytes = 0  # of the whole frame; 4 while its size is not known
-        self._largest_bytes = _FIRST_BUFFER_BYTES
+        self._largest_bytes = _BELIEVED_BYTES
         self._backlog: bytes | None = None  # read, and not served because of a pause
         self._exchanges: set[Exchange] = set()  # not answered yet
         self._held_bytes = 0
@@ -200,8 +204,11 @@ class KafkaSession:
             self._keep_partial(data, position, _SIZE_BYTES)
 
     def _keep_partial(self, data: bytes, position: int, frame_bytes: int) -> None:
-        frame = self._buffers.take(min(frame_bytes, max(self._largest_bytes, len(data))))
         count = len(data) - position
+        if count > _SMALL_BYTES and self._buffers.is_overdrawn:
+            self._close(_OVERDRAWN)
+            return
+        frame = self._buffers.take(self._room(count, frame_bytes))
         frame[:count] = data[position:]
         self._buffers.charge_partial(count)
         self._frame = frame
@@ -231,12 +238,17 @@ class KafkaSession:
 
     def _grow(self, frame: bytearray) -> None:
         if self._buffers.is_overdrawn:
-            self._close("requests that are not whole yet hold all the memory that they may")
+            self._close(_OVERDRAWN)
             return
-        larger = self._buffers.take(min(self._frame_bytes, max(_FIRST_BUFFER_BYTES, 2 * len(frame))))
+        larger = self._buffers.take(self._room(self._filled, self._frame_bytes))
         larger[: self._filled] = memoryview(frame)[: self._filled]
         self._buffers.give(frame)
         self._frame = larger
+
+    def _room(self, filled: int, frame_bytes: int) -> int:
+        """How large a buffer a frame gets of which so much is there."""
+        believed = min(4 * filled, max(self._largest_bytes, 2 * filled))
+        return min(frame_bytes, max(_SMALL_BYTES, believed))
 
     def _return_frame(self, frame: bytearray) -> None:
         self._frame = None

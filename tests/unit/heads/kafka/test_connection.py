@@ -232,20 +232,40 @@ def test_memory_that_all_share_stops_everyone_and_lets_them_go_on_in_turn() -> N
 
 
 def test_partial_requests_stop_nobody_else_and_cannot_grow_without_end() -> None:
-    memory = RequestMemory(limit=200_000)
+    memory = RequestMemory(limit=150_000)
     head = EchoHead()
     stalled = [Conversation(head, memory) for _ in range(3)]
-    for talk in stalled:
-        talk.receive(struct.pack(">i", 1 << 20) + bytes(100_000))
+    for talk, count in zip(stalled, (100_000, 100_000, 5_000), strict=True):
+        talk.receive(struct.pack(">i", 1 << 20) + bytes(count))
     assert memory.is_overdrawn
     assert not memory.is_exhausted
+    assert not any(talk.channel.is_closed for talk in stalled)
     bystander = Conversation(head, memory)
     bystander.receive(frame(b"now", 1))
-    assert bystander.sent == [b"1:now"]
-    stalled[0].receive(bytes(100_000))
-    assert stalled[0].channel.is_closed
-    stalled[0].session.closed()
-    assert memory.partial_bytes == 2 * 100_004
+    bystander.receive(frame(b"now" + bytes(7_000), 2), pieces=1_000)
+    assert len(bystander.sent) == 2
+    for talk, count in ((stalled[2], 20_000), (stalled[0], 100_000)):
+        talk.receive(bytes(count))
+        assert talk.channel.is_closed
+        talk.session.closed()
+    assert memory.partial_bytes == 100_004
+    late = Conversation(head, memory)
+    memory.charge_partial(100_000)
+    late.receive(struct.pack(">i", 1 << 20) + bytes(50_000))
+    assert late.channel.is_closed
+    memory.charge_partial(-100_000)
+    assert memory.partial_bytes == 100_004
+
+
+def test_who_sent_a_large_request_once_is_believed_only_as_far_as_bytes_come() -> None:
+    talk = Conversation()
+    talk.receive(frame(b"now" + bytes(1_000_000), 1))
+    talk.receive(struct.pack(">i", 1_000_000) + b"no more")
+    assert talk.session._frame is not None
+    assert len(talk.session._frame) <= 8 << 10
+    talk.receive(bytes(60_000))
+    assert talk.session._frame is not None
+    assert len(talk.session._frame) <= 256 << 10
 
 
 # ---------------------------------------------------------------------------- buffers
