@@ -1,10 +1,10 @@
 """Derives the Kafka message modules from the message definitions inside Kafka's own jars.
 
-    python tools/derive_kafka_schemas.py kafka-clients.jar kafka-group-coordinator.jar ...
+    python tools/derive_kafka_schemas.py kafka-clients.jar kafka-group-coordinator.jar kafka-metadata.jar ...
 
-It rewrites src/mainstem/wire/kafka/messages, records and api_table.py. Names, types, versions, tags and
-defaults are taken over; the definitions' comments are not. Run `ruff format` on the result (the tool does
-it when ruff is at hand).
+It rewrites src/mainstem/wire/kafka/messages, records, metadata and api_table.py. Names, types, versions,
+tags and defaults are taken over; the definitions' comments are not. Run `ruff format` on the result (the
+tool does it when ruff is at hand).
 """
 
 from __future__ import annotations
@@ -32,6 +32,23 @@ DATA_RECORDS = (
     "ConsumerProtocolAssignment",
     "ControlRecordTypeSchema",
     "EndTxnMarker",
+)
+# Of the records of Kafka's metadata log, those that say what a directory of Kafka's holds and who may use it.
+METADATA_RECORDS = (
+    "TopicRecord",
+    "PartitionRecord",
+    "PartitionChangeRecord",
+    "RemoveTopicRecord",
+    "ConfigRecord",
+    "ClientQuotaRecord",
+    "ProducerIdsRecord",
+    "AccessControlEntryRecord",
+    "RemoveAccessControlEntryRecord",
+    "UserScramCredentialRecord",
+    "RemoveUserScramCredentialRecord",
+    "BeginTransactionRecord",
+    "EndTransactionRecord",
+    "AbortTransactionRecord",
 )
 PYTHON_TYPES = {"bool": "bool", "string": "str", "bytes": "bytes", "uuid": "bytes", "records": "Buffer"}
 
@@ -89,7 +106,7 @@ def read_definitions(jars: Iterable[str]) -> list[Definition]:
     for jar in jars:
         with zipfile.ZipFile(jar) as archive:
             for path in sorted(archive.namelist()):
-                if path.startswith("common/message/") and path.endswith(".json"):
+                if path.startswith(("common/message/", "common/metadata/")) and path.endswith(".json"):
                     text = archive.read(path).decode()
                     without_comments = re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE)
                     definitions.append(Definition(json.loads(without_comments)))
@@ -258,14 +275,19 @@ def derive(definitions: list[Definition]) -> None:
     pairs = [(request, responses[key]) for key, request in requests.items()]
     messages = {snake_case(pair[0].name.removesuffix("Request")): list(pair) for pair in pairs}
     records: dict[str, list[Definition]] = {}
+    metadata: dict[str, list[Definition]] = {}
     for definition in definitions:
-        if definition.name in HEADERS:
+        if definition.kind == "metadata":
+            if definition.name in METADATA_RECORDS:
+                metadata[snake_case(definition.name)] = [definition]
+        elif definition.name in HEADERS:
             messages[snake_case(definition.name)] = [definition]
         elif definition.kind.startswith("coordinator-") or definition.name in DATA_RECORDS:
             subject = re.sub("(Key|Value)$", "", definition.name)
             records.setdefault(snake_case(subject), []).append(definition)
     write_modules(TARGET / "messages", "The requests and responses", messages)
     write_modules(TARGET / "records", "Records that brokers and clients keep in the log", records)
+    write_modules(TARGET / "metadata", "Records of the log in which Kafka keeps its metadata", metadata)
     (TARGET / "api_table.py").write_text(api_table_source(pairs))
 
 

@@ -17,6 +17,7 @@ from mainstem.cli.log_damage import Damage, damage_of
 from mainstem.cli.log_decoders import RecordDecoder, decode_group_record, decode_transaction_record
 from mainstem.cli.log_entries import DumpOptions, entries_of, entry_text
 from mainstem.cli.log_files import LogFile, files_in, identify, partition_folders
+from mainstem.cli.log_import import import_kafka
 from mainstem.cli.progress import ProgressBar
 from mainstem.cli.tables import counted, json_option, show_json
 from mainstem.log.errors import LogCorrupt
@@ -27,6 +28,9 @@ _encode = msgspec.json.Encoder().encode
 @click.group()
 def command() -> None:
     """Look into log files on disk and check them: Kafka's format, ours or written by Kafka itself."""
+
+
+command.add_command(import_kafka)
 
 
 # --- dump

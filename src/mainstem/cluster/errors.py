@@ -93,6 +93,25 @@ class EntryUnreadable(BrokerError):
         self.key = key
 
 
+# --- taking over what Kafka wrote
+
+
+class KafkaMetadataUnreadable(BrokerError):
+    """Kafka's metadata log is not what it should be."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"Kafka's metadata cannot be read: {path}: {reason}")
+
+
+class CannotAdopt(BrokerError):
+    """The directories cannot be taken over as they are; `cure` says what to do."""
+
+    def __init__(self, problem: str, cure: str) -> None:
+        super().__init__(f"{problem}; {cure}")
+        self.statement = problem
+        self.cure = cure
+
+
 # --- membership
 
 

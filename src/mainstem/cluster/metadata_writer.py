@@ -44,7 +44,7 @@ class MetadataWriter:
     async def write(self, changes: Mapping[K, Change]) -> dict[K, MainstemError]:
         """Returns the items that failed. All others are durable, and in this node's image."""
         failed: dict[K, MainstemError] = {}
-        for part in _parts(changes):
+        for part in parts_of(changes):
             try:
                 await self._write_part(part)
             except MainstemError as error:
@@ -71,7 +71,8 @@ class MetadataWriter:
         raise MetadataNotAvailable("the metadata changed at the same moment: try again")
 
 
-def _parts(changes: Mapping[K, Change]) -> Iterator[dict[K, Change]]:
+def parts_of(changes: Mapping[K, Change]) -> Iterator[dict[K, Change]]:
+    """As many changes at a time as every store takes."""
     part: dict[K, Change] = {}
     size = 0
     for item, change in changes.items():

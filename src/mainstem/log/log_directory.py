@@ -38,6 +38,7 @@ from mainstem.ports.disk import DirectoryLock
 
 LOCK: Final = ".lock"
 DELETE_SUFFIX: Final = "-delete"
+_FOREIGN_FOLDER: Final = "__cluster_metadata-0"  # in which Kafka keeps its metadata: never touched
 _FOREIGN_SUFFIXES: Final = ("-future", "-stray")  # folders that a Kafka broker keeps for its own work
 _PROGRESS_EVERY_MS: Final = 2_000.0
 
@@ -115,7 +116,7 @@ class LogDirectory:
     def _find(self, opened: OpenedDirectory, config: TopicConfig) -> list[LogPlace]:
         places: list[LogPlace] = []
         for name, is_directory in self._disk.scan(self.path):
-            if not is_directory or name.endswith(_FOREIGN_SUFFIXES):
+            if not is_directory or name == _FOREIGN_FOLDER or name.endswith(_FOREIGN_SUFFIXES):
                 continue
             folder = f"{self.path}/{name}"
             if name.endswith(DELETE_SUFFIX):

@@ -21,6 +21,14 @@ FILE_NAME: Final = "meta.properties"
 _VERSION: Final = "1"
 
 
+def read(disk: Disk, directory: str) -> dict[str, str]:
+    """What it says; nothing where there is none."""
+    try:
+        return _parse(disk.read_file(f"{directory}/{FILE_NAME}"))
+    except FileNotFoundError:
+        return {}
+
+
 def claim(disk: Disk, directory: str, cluster_id: str, node_id: int) -> None:
     """Raises unless the directory is this node's, or nobody's and therefore from now on this node's."""
     path = f"{directory}/{FILE_NAME}"

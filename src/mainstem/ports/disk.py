@@ -232,8 +232,20 @@ class RealFile:
                 close(descriptor)
 
 
+def _lock_as_posix(descriptor: int) -> None:
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise BlockingIOError(error.errno, error.strerror) from error
+        raise
+
+
 class RealDirectoryLock:
-    """`flock` on an open file: the kernel drops it with the process, however that ends."""
+    """`flock` on an open file: the kernel drops it with the process, however that ends.
+
+    Beside it a lock as POSIX has it, which Java takes: a broker of Kafka and we keep each other out.
+    """
 
     __slots__ = ("_descriptor",)
 
@@ -241,6 +253,7 @@ class RealDirectoryLock:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_as_posix(self._descriptor)
         except OSError:
             os.close(self._descriptor)
             raise
