@@ -49,6 +49,7 @@ from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
 from mainstem.core.housekeeping import Housekeeping
+from mainstem.core.identity.authenticator import Authenticator
 from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.identity.errors import InvalidMappingRules
 from mainstem.core.identity.principal_mapping import PrincipalMapping
@@ -57,7 +58,7 @@ from mainstem.core.log_cleaner import LogCleaner
 from mainstem.core.quotas.clients import ClientQuotas, quota_windows
 from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.core.replicas import Replicas
-from mainstem.heads.kafka.access import ListenerAccess
+from mainstem.heads.kafka.access import ListenerAccess, LoginRules
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.log.directories import DirectorySettings, LogDirectories
 from mainstem.log.durability import GroupCommit
@@ -269,6 +270,9 @@ class BrokerApplication:
         )
         self._broker = Broker(services)
         self._head = KafkaHead(self._broker)
+        self._authenticator = Authenticator(
+            lambda: self._follower.image.users, os.urandom, config().connection_failed_authentication_delay_ms
+        )
         self._server = Server(self._loop, self._limits(config()))
         self._server.connection_delay_ms = self._connection_quotas.delay_ms
         self._certificates = CertificateWatch(
@@ -339,14 +343,26 @@ class BrokerApplication:
             waiting.listen(_ADMIN_BACKLOG)
 
     def _access(self, listener: KafkaListener) -> ListenerAccess:
-        if not listener.has_tls or listener.has_login or listener.security.ssl_client_auth == "none":
+        if listener.has_login:
+            return ListenerAccess(login=self._login_rules(listener))
+        if not listener.has_tls or listener.security.ssl_client_auth == "none":
             return ListenerAccess()
         try:
             return ListenerAccess(PrincipalMapping(listener.security.ssl_principal_mapping_rules))
         except InvalidMappingRules as error:
-            raise StartFailed(
-                f"listener {listener.name}: {error}", "correct ssl.principal.mapping.rules"
-            ) from error
+            problem = f"listener {listener.name}: {error}"
+            raise StartFailed(problem, "correct ssl.principal.mapping.rules") from error
+
+    def _login_rules(self, listener: KafkaListener) -> LoginRules:
+        config, security = self.config(), listener.security
+        return LoginRules(
+            authenticator=self._authenticator,
+            mechanisms=security.sasl_enabled_mechanisms,
+            max_request_bytes=security.sasl_server_max_receive_size,
+            timeout_ms=config.connection_login_timeout_ms,
+            most_unfinished=config.max_unfinished_handshakes,
+            max_reauth_ms=security.connections_max_reauth_ms,
+        )
 
     def reload_certificates(self) -> None:
         """Whether their files changed or not."""

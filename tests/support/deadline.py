@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -28,3 +29,15 @@ def eventually(
             raise AssertionError(f"after {patience_s} s still not: {what} (last seen: {seen!r})")
         if pause_s:
             time.sleep(pause_s)
+
+
+async def eventually_async(
+    attempt: Callable[[], T], what: str, *, patience_s: float = PATIENCE_S, pause_s: float = PAUSE_S / 10
+) -> T:
+    """The same for what turns of the loop, or threads that it waits for, make true."""
+    deadline = time.monotonic() + patience_s
+    while not (seen := attempt()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"after {patience_s} s still not: {what} (last seen: {seen!r})")
+        await asyncio.sleep(pause_s)
+    return seen

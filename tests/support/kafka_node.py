@@ -38,6 +38,7 @@ from mainstem.core.image import Endpoint, TopicImage
 from mainstem.core.ports import NewTopic
 from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
+from mainstem.heads.kafka.access import OPEN, ListenerAccess
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.heads.session import Part, PendingAnswer, ReceiveBuffers
 from mainstem.log.directories import DirectorySettings, LogDirectories
@@ -160,8 +161,10 @@ class KafkaNode:
 
     # --- for tests
 
-    def peer(self, client_id: str = "test", principal: Principal = ANONYMOUS) -> Peer:
-        peer = Peer(self.head, client_id)
+    def peer(
+        self, client_id: str = "test", principal: Principal = ANONYMOUS, access: ListenerAccess = OPEN
+    ) -> Peer:
+        peer = Peer(self.head, client_id, access)
         peer.session.principal = principal  # as if it had logged in
         return peer
 
@@ -184,10 +187,11 @@ class KafkaNode:
 class Peer:
     """A client's connection. Requests may wait beside each other; answers find theirs by their number."""
 
-    def __init__(self, head: KafkaHead, client_id: str) -> None:
+    def __init__(self, head: KafkaHead, client_id: str, access: ListenerAccess = OPEN) -> None:
         self.client_id = client_id
         self.channel = MemoryChannel(self._on_answer)
-        self.session = head.new_session(self.channel)
+        self.session = head.sessions_of(access)(self.channel)
+        self.raw_answers: list[bytes] = []  # to what no request was around
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
 
@@ -224,8 +228,11 @@ class Peer:
         self.session.closed()
 
     def _on_answer(self, data: bytes) -> None:
-        number = int.from_bytes(data[4:8], "big")
-        self._waiting.pop(number).set_result(data[4:])
+        waiting = self._waiting.pop(int.from_bytes(data[4:8], "big"), None)
+        if waiting is None:
+            self.raw_answers.append(data[4:])
+        else:
+            waiting.set_result(data[4:])
 
 
 class MemoryChannel:

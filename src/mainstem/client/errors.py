@@ -134,3 +134,15 @@ def check(code: int, subject: str, message: str | None = None) -> None:
     """Raises `Refused` unless the code says that all is well."""
     if code:
         raise Refused(code, subject, message)
+
+
+class LoginRefused(PeerError):
+    """The broker does not let us in, or is not the one that we take it for."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the log-in failed: {reason}")
+        self.reason = reason
+
+
+class InvalidSecurity(PeerError):
+    """What was said about TLS or the log-in does not go together."""

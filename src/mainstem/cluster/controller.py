@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from mainstem.cluster import keys
 from mainstem.cluster.config_changes import ConfigRules
-from mainstem.cluster.entries import encode_options, encode_quotas, encode_topic
+from mainstem.cluster.entries import encode_options, encode_quotas, encode_topic, encode_user
 from mainstem.cluster.follower import MetadataFollower
 from mainstem.cluster.membership import Membership, RandomBytes
 from mainstem.cluster.metadata_writer import Change, MetadataWriter
@@ -33,6 +33,7 @@ from mainstem.cluster.topic_changes import (
     requested_partition_count,
 )
 from mainstem.cluster.topic_names import CollisionIndex
+from mainstem.cluster.user_changes import changed_credentials
 from mainstem.config.broker import BrokerConfig
 from mainstem.core.errors import (
     ElectionNotNeeded,
@@ -44,6 +45,7 @@ from mainstem.core.image import ClusterImage, PartitionImage, TopicImage
 from mainstem.core.ports import (
     ConfigChange,
     ConfigResource,
+    CredentialChange,
     NewPartitions,
     NewTopic,
     QuotaChange,
@@ -229,6 +231,25 @@ class Controller:
             return _replacement(replace(self._image.topics[resource.name], config=options))
         key = keys.config_key(resource.kind, resource.name)
         return Change(Put(key, encode_options(options)) if options else Delete(key))
+
+    async def alter_users(
+        self, changes: Mapping[str, Sequence[CredentialChange]]
+    ) -> dict[str, MainstemError | None]:
+        async with self._one_request:
+            answers: dict[str, MainstemError | None] = dict.fromkeys(changes)
+            for step in _steps(list(changes)):
+                writes: dict[str, Change] = {}
+                for name in step:
+                    try:
+                        self._writer.check_control()
+                        credentials = changed_credentials(self._image.users, name, changes[name])
+                    except MainstemError as error:
+                        answers[name] = error
+                        continue
+                    key = keys.user_key(name)
+                    writes[name] = Change(Put(key, encode_user(credentials)) if credentials else Delete(key))
+                answers.update(await self._writer.write(writes))
+            return answers
 
     async def alter_quotas(
         self, changes: Mapping[QuotaEntity, Sequence[QuotaChange]], *, validate_only: bool = False

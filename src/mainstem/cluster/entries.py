@@ -25,6 +25,7 @@ import msgspec
 from mainstem.cluster.errors import EntryUnreadable
 from mainstem.core.errors import InvalidRequest
 from mainstem.core.identity.acl import AccessRule, Operation, Permission
+from mainstem.core.identity.credentials import ScramCredential, UserCredentials
 from mainstem.core.image import BrokerImage, Endpoint, PartitionImage, TopicImage
 from mainstem.core.quotas.entity import QuotaEntity, checked_entity
 from mainstem.model.ids import topic_id_from_text, topic_id_text
@@ -82,6 +83,17 @@ class AclEntry(_Versioned, frozen=True, kw_only=True):
     rules: tuple[tuple[str, str, str, str], ...]  # principal, host, operation, permission
 
 
+class ScramEntry(msgspec.Struct, frozen=True):
+    salt: bytes  # in JSON all bytes are base64
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+
+class UserEntry(_Versioned, frozen=True, kw_only=True):
+    scram: dict[str, ScramEntry]  # by mechanism
+
+
 class ProducerIdEntry(_Versioned, frozen=True, kw_only=True):
     next_producer_id: int
 
@@ -99,6 +111,7 @@ _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {
         ConfigEntry,
         QuotaEntry,
         AclEntry,
+        UserEntry,
         ProducerIdEntry,
     )
 }
@@ -231,3 +244,18 @@ def decode_rules(key: str, value: bytes) -> tuple[AccessRule, ...]:
     if not rules:
         raise EntryUnreadable(key, "it has no rule")
     return rules
+
+
+# --- users
+
+
+def encode_user(credentials: UserCredentials) -> bytes:
+    return encode_entry(UserEntry(scram={name: ScramEntry(*each) for name, each in credentials.items()}))
+
+
+def decode_user(key: str, value: bytes) -> UserCredentials:
+    entry = decode_entry(UserEntry, key, value)
+    return {
+        name: ScramCredential(each.salt, each.stored_key, each.server_key, each.iterations)
+        for name, each in entry.scram.items()
+    }

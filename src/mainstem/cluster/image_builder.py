@@ -19,10 +19,12 @@ from mainstem.cluster.entries import (
     decode_quotas,
     decode_rules,
     decode_topic,
+    decode_user,
 )
 from mainstem.cluster.errors import EntryUnreadable
 from mainstem.cluster.store import Event
 from mainstem.core.identity.acl import AccessRule, ResourcePattern
+from mainstem.core.identity.credentials import UserCredentials
 from mainstem.core.image import BrokerImage, ClusterImage, MetadataDelta, TopicImage
 from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.ids import TopicId
@@ -56,6 +58,7 @@ class _Change:
         self._brokers: dict[int, BrokerImage] | None = None
         self._broker_configs: dict[str, Mapping[str, str]] | None = None
         self._other_configs: dict[str, Mapping[str, Mapping[str, str]]] | None = None
+        self._users: dict[str, UserCredentials] | None = None
         self._quotas: dict[QuotaEntity, Mapping[str, float]] | None = None
         self._acls: dict[ResourcePattern, tuple[AccessRule, ...]] | None = None
 
@@ -71,6 +74,8 @@ class _Change:
             self._take_quotas(key, value)
         elif key.startswith(keys.ACLS):
             self._take_acl(key, value)
+        elif key.startswith(keys.USERS):
+            self._take_user(key, value)
         elif key == keys.CONTROLLER:
             self._controller_id = (
                 NO_CONTROLLER if value is None else decode_entry(ControllerEntry, key, value).node_id
@@ -113,6 +118,12 @@ class _Change:
         _set_or_remove(of_kind, name, options)
         _set_or_remove(self._other_configs, kind, of_kind or None)
 
+    def _take_user(self, key: str, value: bytes | None) -> None:
+        if self._users is None:
+            self._users = dict(self._old.users)
+        name = key[len(keys.USERS) :]
+        _set_or_remove(self._users, name, None if value is None else decode_user(key, value))
+
     def _take_quotas(self, key: str, value: bytes | None) -> None:
         if self._quotas is None:
             self._quotas = dict(self._old.quotas)
@@ -148,6 +159,7 @@ class _Change:
             other_configs=old.other_configs if self._other_configs is None else self._other_configs,
             quotas=old.quotas if self._quotas is None else self._quotas,
             acls=old.acls if self._acls is None else self._acls,
+            users=old.users if self._users is None else self._users,
         )
         delta = MetadataDelta(
             created=created,
@@ -215,6 +227,7 @@ def missing_as_deleted(image: ClusterImage, events: Iterable[Event], revision: i
         *(keys.config_key(kind, name) for kind, names in image.other_configs.items() for name in names),
         *(keys.quota_key(entity) for entity in image.quotas),
         *(keys.acl_key(pattern) for pattern in image.acls),
+        *(keys.user_key(name) for name in image.users),
         *([keys.CONTROLLER] if image.controller_id != NO_CONTROLLER else []),
     ]
     gone = [Event(key, None, revision) for key in known if key not in present]

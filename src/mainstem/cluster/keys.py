@@ -9,6 +9,7 @@
     /mainstem/configs/group/billing    ConfigEntry of one group; other kinds stand beside it
     /mainstem/quotas/user=alice        QuotaEntry: the limits of one entity; see `quota_key`
     /mainstem/acls/topic/prefixed/ord  AclEntry: all access rules of one pattern
+    /mainstem/users/alice              UserEntry: what the user logs in with, as salted keys
     /mainstem/producer-ids             ProducerIdEntry: the first id that nobody has
 
 One topic is one key, with all its partitions, so that it is made, changed and removed whole, and a
@@ -35,6 +36,7 @@ TOPICS = ROOT + "topics/"
 CONFIGS = ROOT + "configs/"
 QUOTAS = ROOT + "quotas/"
 ACLS = ROOT + "acls/"
+USERS = ROOT + "users/"
 
 
 def broker_key(node_id: int) -> str:
@@ -83,3 +85,7 @@ def pattern_of_acl_key(key: str) -> ResourcePattern:
     if not name:
         raise ValueError("it has no name")
     return found
+
+
+def user_key(name: str) -> str:
+    return USERS + name

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mainstem.core.identity.acl import AccessRules
+from mainstem.core.identity.credentials import UserCredentials
 from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.ids import TopicId
 
@@ -71,6 +72,7 @@ class ClusterImage:
     other_configs: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
     acls: AccessRules = field(default_factory=dict)
+    users: Mapping[str, UserCredentials] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from mainstem.core.identity.acl import AclBinding
 from mainstem.core.identity.acl_filter import AclFilter
+from mainstem.core.identity.credentials import ScramCredential
 from mainstem.core.image import ClusterImage, TopicImage
 from mainstem.core.quotas.entity import QuotaEntity
 from mainstem.model.errors import MainstemError
@@ -59,6 +60,11 @@ class Reassignment(NamedTuple):
     removing: Sequence[int]
 
 
+class CredentialChange(NamedTuple):
+    mechanism: str
+    credential: ScramCredential | None  # None takes it away
+
+
 class TopicAdmin(Protocol):
     """Changes of metadata. Each call answers per item: the result, or the error of that item.
 
@@ -83,6 +89,12 @@ class TopicAdmin(Protocol):
         self, configs: Mapping[ConfigResource, Mapping[str, str]], *, validate_only: bool = False
     ) -> dict[ConfigResource, MainstemError | None]:
         """The old AlterConfigs: what is not named goes back to its default."""
+        ...
+
+    async def alter_users(
+        self, changes: Mapping[str, Sequence[CredentialChange]]
+    ) -> dict[str, MainstemError | None]:
+        """What users log in with, by their names. A user without any credential left is gone."""
         ...
 
     async def alter_quotas(

@@ -18,11 +18,14 @@ from mainstem.cluster.entries import (
     decode_broker,
     decode_entry,
     decode_topic,
+    decode_user,
     encode_entry,
     encode_options,
     encode_topic,
+    encode_user,
 )
 from mainstem.cluster.errors import EntryUnreadable
+from mainstem.core.identity.credentials import ScramCredential
 from mainstem.core.image import Endpoint, PartitionImage, TopicImage
 from mainstem.model.ids import TopicId
 
@@ -117,3 +120,12 @@ def test_brokers_and_options_come_back() -> None:
 @given(st.text(st.characters(codec="utf-8")))
 def test_names_with_slashes_come_back_from_their_keys(name: str) -> None:
     assert keys.split_config_key(keys.config_key("group", name)) == ("group", name)
+
+
+def test_users_come_back_and_their_values_are_text() -> None:
+    credentials = {"SCRAM-SHA-256": ScramCredential(b"\x00salt", b"\xff" * 32, b"\x01" * 32, 4096)}
+    value = encode_user(credentials)
+    assert value.decode("ascii")
+    assert decode_user("k", value) == credentials
+    with pytest.raises(EntryUnreadable):
+        decode_user("k", b'{"scram":{"SCRAM-SHA-256":{"salt":"!"}}}')

@@ -131,7 +131,7 @@ def test_configs_vanish_with_their_last_option() -> None:
 
 
 def test_keys_of_a_later_release_are_passed_over() -> None:
-    image, delta = built(Event(keys.ROOT + "users/alice", b"?", 2), Event(keys.PRODUCER_IDS, b"{}", 2))
+    image, delta = built(Event(keys.ROOT + "of-later/alice", b"?", 2), Event(keys.PRODUCER_IDS, b"{}", 2))
     assert (image.topics, image.brokers) == ({}, {})
     assert delta == MetadataDelta()
 

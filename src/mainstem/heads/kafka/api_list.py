@@ -8,6 +8,7 @@ from mainstem.heads.kafka.apis import (
     alter_client_quotas,
     alter_configs,
     alter_partition_reassignments,
+    alter_user_scram_credentials,
     create_acls,
     create_partitions,
     create_topics,
@@ -22,6 +23,7 @@ from mainstem.heads.kafka.apis import (
     describe_groups,
     describe_log_dirs,
     describe_topic_partitions,
+    describe_user_scram_credentials,
     elect_leaders,
     find_coordinator,
     heartbeat,
@@ -38,6 +40,8 @@ from mainstem.heads.kafka.apis import (
     offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
+    sasl_authenticate,
+    sasl_handshake,
     sync_group,
 )
 from mainstem.heads.kafka.handler import Handler
@@ -54,6 +58,7 @@ COLD_APIS: Final[tuple[Handler, ...]] = (
     sync_group.HANDLER,
     describe_groups.HANDLER,
     list_groups.HANDLER,
+    sasl_handshake.HANDLER,
     create_topics.HANDLER,
     delete_topics.HANDLER,
     delete_records.HANDLER,
@@ -65,6 +70,7 @@ COLD_APIS: Final[tuple[Handler, ...]] = (
     describe_configs.HANDLER,
     alter_configs.HANDLER,
     describe_log_dirs.HANDLER,
+    sasl_authenticate.HANDLER,
     create_partitions.HANDLER,
     delete_groups.HANDLER,
     elect_leaders.HANDLER,
@@ -77,4 +83,6 @@ COLD_APIS: Final[tuple[Handler, ...]] = (
     describe_cluster.HANDLER,
     list_config_resources.HANDLER,
     describe_topic_partitions.HANDLER,
+    describe_user_scram_credentials.HANDLER,
+    alter_user_scram_credentials.HANDLER,
 )

@@ -48,14 +48,19 @@ class ColdExchange(Exchange):
         return handler
 
     def serve(self, data: Buffer, position: int, end: int) -> None:
-        self._task: asyncio.Task[Message] | None = None
-        self._rest: SteppedCoroutine[Message] | None = None
-        self._spent_ns = 0  # in the first step
         if end - position > MAX_BYTES:
             raise InvalidMessage(f"{end - position} bytes; only Produce takes more than {MAX_BYTES}")
         body = bytes(data[position:end])
         message = request_class(self.api.key)
-        self._request, _ = decode(message, self.version, body, most_elements=MOST_ELEMENTS)
+        request, _ = decode(message, self.version, body, most_elements=MOST_ELEMENTS)
+        self.ask(request)
+
+    def ask(self, request: Message) -> None:
+        """Has the handler answer, now or later."""
+        self._request = request
+        self._task: asyncio.Task[Message] | None = None
+        self._rest: SteppedCoroutine[Message] | None = None
+        self._spent_ns = 0  # in the first step
         session = self.session
         context = RequestContext(
             session.head.broker,
@@ -65,6 +70,7 @@ class ColdExchange(Exchange):
             session.channel.listener,
             self.correlation_id,
             session.principal,
+            session.login,
         )
         check = self.api.check
         if check is None or session.head.authorizer is None:

@@ -34,7 +34,6 @@ advertised either: clients see that before they ask.
 APIs that brokers and controllers of Kafka use among themselves, and that no client sends, are left out.
 """
 
-_NO_LOG_IN: Final = "There is no log-in yet."
 _NO_TRANSACTIONS: Final = "There are no transactions yet."
 _NEW_GROUPS: Final = (
     "Groups are of the classic protocol; clients use the newer one only where it is asked for."
@@ -46,16 +45,12 @@ _STREAMS_GROUPS: Final = "Streams applications use the classic protocol, which i
 _NO_TELEMETRY: Final = "The broker takes no metrics from clients; a client notices and sends none."
 
 NOT_YET: Final[Mapping[int, str]] = {
-    17: _NO_LOG_IN,
     24: _NO_TRANSACTIONS,
     25: _NO_TRANSACTIONS,
     26: _NO_TRANSACTIONS,
     27: _NO_TRANSACTIONS,
     28: _NO_TRANSACTIONS,
     34: "A replica stays in the directory that it was made in.",
-    36: _NO_LOG_IN,
-    50: _NO_LOG_IN,
-    51: _NO_LOG_IN,
     61: _NO_TRANSACTIONS,
     64: "A node leaves the cluster by itself: its registration ends with it.",
     65: _NO_TRANSACTIONS,

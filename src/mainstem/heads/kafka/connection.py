@@ -24,14 +24,16 @@ request closes the connection, with one line in the log.
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Final
 
 from mainstem.core.identity.errors import CertificateNotMapped
 from mainstem.core.identity.principal import ANONYMOUS, Principal
 from mainstem.core.identity.principal_mapping import PrincipalMapping
-from mainstem.heads.kafka.access import OPEN, ListenerAccess
+from mainstem.heads.kafka.access import OPEN, ListenerAccess, LoginRules
 from mainstem.heads.kafka.context import Api, Exchange
+from mainstem.heads.kafka.login import SessionLogin
 from mainstem.heads.session import Channel
 from mainstem.model.batch import Buffer
 from mainstem.ports.clock import TimerHandle
@@ -82,11 +84,13 @@ class KafkaSession:
         "_is_taking",
         "_largest_bytes",
         "_max_held_bytes",
+        "_max_request_bytes",
         "_muted",
         "_muted_until_ms",
         "channel",
         "client_id",
         "head",
+        "login",
         "principal",
         "produce_key_bytes",
     )
@@ -98,7 +102,9 @@ class KafkaSession:
         self.principal: Principal = ANONYMOUS  # whom the peer has shown itself to be
         self.produce_key_bytes = 0  # of the route of the last produce request
         self._client_id_bytes: Buffer = b""
-        self._apis = head.apis
+        self._apis: Mapping[int, Api] = head.apis
+        self._max_request_bytes = head.max_request_bytes
+        self.login: SessionLogin | None = None
         self._max_held_bytes = head.max_held_bytes  # one request alone may be larger
         self._buffers = channel.buffers
         self._frame: bytearray | None = None  # of a partial frame, size field included
@@ -118,12 +124,35 @@ class KafkaSession:
         self._muted_until_ms = 0.0
         if access.mapping is not None and channel.peer_certificate is not None:
             self._take_name_from(access.mapping, channel.peer_certificate)
+        if access.login is not None:
+            self._ask_for_login(access.login)
 
     def _take_name_from(self, mapping: PrincipalMapping, certificate: bytes) -> None:
         try:
             self.principal = mapping.principal_of(certificate)
         except CertificateNotMapped as error:
             self.give_up(str(error))
+
+    # --- log-in
+
+    def _ask_for_login(self, rules: LoginRules) -> None:
+        self.login = SessionLogin(self, rules)
+        self._apis = self.head.login_apis
+        self._max_request_bytes = min(rules.max_request_bytes, self.head.max_request_bytes)
+        if self.login.is_refused:
+            self.give_up("too many connections have not logged in (max.unfinished.handshakes)")
+
+    def take_raw_messages(self) -> None:
+        self._apis = {}
+
+    def let_in(self, principal: Principal) -> None:
+        self.principal = principal
+        self._apis = self.head.apis
+        self._max_request_bytes = self.head.max_request_bytes
+
+    def let_out(self) -> None:
+        """The log-in has run out: nothing but another one is served."""
+        self._apis = self.head.login_apis
 
     # --- called by the server
 
@@ -159,6 +188,8 @@ class KafkaSession:
         self._is_closed = True
         self._backlog = None
         self._cancel_mute()
+        if self.login is not None:
+            self.login.closed()
         if self._frame is not None:
             self._return_frame(self._frame)
         for exchange in list(self._exchanges):
@@ -184,7 +215,7 @@ class KafkaSession:
         served = 0
         while end - position >= _SIZE_BYTES:
             size = int.from_bytes(data[position : position + _SIZE_BYTES], "big", signed=True)
-            if not 0 < size <= self.head.max_request_bytes:
+            if not 0 < size <= self._max_request_bytes:
                 self._refuse_size(size, data[position : position + _SIZE_BYTES])
                 return
             start = position + _SIZE_BYTES
@@ -220,7 +251,7 @@ class KafkaSession:
         if self._frame_bytes == _SIZE_BYTES:
             start = bytes(frame[:_SIZE_BYTES])
             self._return_frame(frame)
-            if not 0 < size <= self.head.max_request_bytes:
+            if not 0 < size <= self._max_request_bytes:
                 self._refuse_size(size, start)
                 return
             self._keep_partial(start, 0, _SIZE_BYTES + size)
@@ -261,7 +292,10 @@ class KafkaSession:
                 if start.startswith(greeting):
                     self._close(meaning)
                     return
-        self._close(f"a request of {size} bytes; socket.request.max.bytes is {self.head.max_request_bytes}")
+        limit = f"socket.request.max.bytes is {self.head.max_request_bytes}"
+        if self._max_request_bytes < self.head.max_request_bytes:
+            limit = f"before a log-in sasl.server.max.receive.size is {self._max_request_bytes}"
+        self._close(f"a request of {size} bytes; {limit}")
 
     # --- requests
 
@@ -293,11 +327,11 @@ class KafkaSession:
     def _begin(self, data: Buffer, start: int, stop: int) -> tuple[Exchange, int]:
         """The exchange for the frame, and where its body starts."""
         if stop - start < _HEADER_BYTES:
-            raise TruncatedMessage(f"a request of {stop - start} bytes")
+            return self._begin_unlike(start, stop, None)
         key, version, correlation_id, id_bytes = _HEADER.unpack_from(data, start)
         api = self._apis.get(key)
         if api is None:
-            raise WireError(f"there is no API {key} (version {version})")
+            return self._begin_unlike(start, stop, key)
         body = start + _HEADER_BYTES
         if id_bytes > 0:
             client_id = data[body : body + id_bytes]
@@ -317,6 +351,18 @@ class KafkaSession:
             api = self._other_version(api, version)
         self._is_first = False
         return api.new_exchange(self, api, version, correlation_id, perf_counter_ns()), body
+
+    def _begin_unlike(self, start: int, stop: int, key: int | None) -> tuple[Exchange, int]:
+        """A frame that is no request as they are served now: a raw message of a log-in, or a mistake."""
+        login = self.login
+        if login is not None and login.takes_raw_messages:
+            api = self.head.raw_message
+            return api.new_exchange(self, api, 0, 0, perf_counter_ns()), start
+        if key is None:
+            raise TruncatedMessage(f"a request of {stop - start} bytes")
+        if login is not None and key in self.head.apis:
+            raise WireError(login.refusal_of(key))
+        raise WireError(f"there is no API {key}")
 
     def _other_version(self, api: Api, version: int) -> Api:
         """As in Kafka, only ApiVersions answers to a version that is not served."""

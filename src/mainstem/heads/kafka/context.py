@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mainstem.heads.kafka.authorization.check import Run
     from mainstem.heads.kafka.connection import KafkaSession
     from mainstem.heads.kafka.handler import Handler
+    from mainstem.heads.kafka.login import SessionLogin
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class RequestContext:
     listener: str
     correlation_id: int
     principal: Principal
+    login: SessionLogin | None = None  # where the listener asks for one
 
     def changes(self, *, first_strict: int) -> MeteredChanges:
         """For changes of topics. From version `first_strict` on the client understands that its quota is used

@@ -8,7 +8,7 @@ from mainstem.core.broker import Broker
 from mainstem.heads.kafka import fetch, produce
 from mainstem.heads.kafka.access import ListenerAccess
 from mainstem.heads.kafka.api_list import COLD_APIS
-from mainstem.heads.kafka.apis import api_versions
+from mainstem.heads.kafka.apis import api_versions, sasl_authenticate, sasl_handshake
 from mainstem.heads.kafka.apis.api_versions import ApiVersionsExchange, OtherVersionExchange
 from mainstem.heads.kafka.authorization.table import CHECKS, check_table
 from mainstem.heads.kafka.cold_exchange import ColdExchange
@@ -18,6 +18,7 @@ from mainstem.heads.kafka.fetch_session import FetchSessions
 from mainstem.heads.kafka.handler import Handler
 from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
 from mainstem.heads.kafka.produce_routes import ProduceRoutes
+from mainstem.heads.kafka.raw_message import RawMessageExchange
 from mainstem.heads.kafka.topic_names import TopicNames
 from mainstem.heads.session import Channel
 from mainstem.wire.kafka.apis import APIS
@@ -50,6 +51,10 @@ class KafkaHead:
         ]
         self.apis: dict[int, Api] = {api.key: api for api in sorted(apis, key=lambda api: api.key)}
         self.meters.apis.update({api.key: api.meter for api in apis})
+        self.unfinished_logins = 0  # connections that must log in and have not
+        login_keys = (api_versions.KEY, sasl_handshake.HANDLER.key, sasl_authenticate.HANDLER.key)
+        self.login_apis = {key: self.apis[key] for key in login_keys}
+        self.raw_message = self.apis[sasl_authenticate.HANDLER.key]._replace(new_exchange=RawMessageExchange)
         self.version_refusal = self.apis[api_versions.KEY]._replace(new_exchange=OtherVersionExchange)
 
     def new_session(self, channel: Channel) -> KafkaSession:

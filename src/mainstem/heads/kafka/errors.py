@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mainstem.core import errors as core
+from mainstem.core.identity import errors as identity
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.model.errors import BrokerError, DiskError, MainstemError, PeerError
 
@@ -85,6 +86,12 @@ _CODES: dict[type[BaseException], ErrorCode] = {
     core.UnstableOffsetCommit: ErrorCode.UNSTABLE_OFFSET_COMMIT,
     core.OperationNotAttempted: ErrorCode.OPERATION_NOT_ATTEMPTED,
     core.InvalidRegularExpression: ErrorCode.INVALID_REGULAR_EXPRESSION,
+    # identity
+    identity.UnknownUser: ErrorCode.RESOURCE_NOT_FOUND,
+    identity.DuplicateUser: ErrorCode.DUPLICATE_RESOURCE,
+    identity.UnacceptableCredential: ErrorCode.UNACCEPTABLE_CREDENTIAL,
+    identity.UnknownMechanism: ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+    identity.LoginFailed: ErrorCode.SASL_AUTHENTICATION_FAILED,
     # what has no line of its own
     PeerError: ErrorCode.INVALID_REQUEST,
     DiskError: ErrorCode.KAFKA_STORAGE_ERROR,
