@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from typing import Final
 
 from mainstem.model.errors import DiskError, PeerError
@@ -32,6 +33,10 @@ class CorruptBatch(PeerError):
 
 class InvalidRecord(PeerError):
     """A well-formed batch that this topic must not take."""
+
+    def __init__(self, message: str, record_errors: Sequence[tuple[int, str]] = ()) -> None:
+        super().__init__(message)
+        self.record_errors = record_errors  # number in the batch, and what is wrong with the record
 
 
 class InvalidTimestamp(PeerError):

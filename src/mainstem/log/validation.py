@@ -17,6 +17,7 @@ from typing import Final
 
 from mainstem.config.topic_options import TopicConfig
 from mainstem.config.value import LONG_MAX
+from mainstem.log.compaction.record_scan import keyless_records
 from mainstem.log.errors import (
     BatchTooLarge,
     CorruptBatch,
@@ -142,21 +143,34 @@ def _check_times(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms
 
 
 def _check_keys(batch: Buffer, header: BatchHeader, config: TopicConfig) -> None:
-    for number, record in enumerate(_records(batch, header, config)):
-        if record.key is None:
-            raise InvalidRecord(f"record {number} of the batch has no key, which a compacted topic needs")
+    _check_count(header)
+    try:
+        payload = memoryview(batch)[HEADER_BYTES : header.size_bytes]
+        plain = compression.decompress(header.codec, payload, _most_decoded_bytes(config))
+        numbers = keyless_records(plain, header.record_count)
+    except MalformedRecords as error:
+        raise CorruptBatch(str(error)) from error
+    if numbers:
+        raise InvalidRecord(
+            f"record {numbers[0]} of the batch has no key, which a compacted topic needs",
+            [(number, "a compacted topic takes no record without a key") for number in numbers],
+        )
 
 
 def _records(batch: Buffer, header: BatchHeader, config: TopicConfig) -> Iterator[Record]:
+    _check_count(header)
+    try:
+        yield from read_records(batch, header=header, max_bytes=_most_decoded_bytes(config))
+    except MalformedRecords as error:
+        raise CorruptBatch(str(error)) from error
+
+
+def _check_count(header: BatchHeader) -> None:
     if header.record_count > MAX_DECODED_RECORDS:
         raise InvalidRecord(
             f"the batch has {header.record_count} records; where the broker has to look at each it takes "
             f"{MAX_DECODED_RECORDS} at most: let the producer make smaller batches"
         )
-    try:
-        yield from read_records(batch, header=header, max_bytes=_most_decoded_bytes(config))
-    except MalformedRecords as error:
-        raise CorruptBatch(str(error)) from error
 
 
 def _most_decoded_bytes(config: TopicConfig) -> int:

@@ -229,7 +229,8 @@ class ProduceExchange(Exchange):
             hint = leader_hint(self.session.head.broker.image, entry.topic, entry.partition)
         if code == ErrorCode.UNKNOWN_SERVER_ERROR:
             _LOG.error("cannot write to %s-%d", entry.topic, entry.partition, exc_info=error)
-        return Refusal(code, error_message(error), log_start_offset, hint)
+        record_errors = getattr(error, "record_errors", ())
+        return Refusal(code, error_message(error), log_start_offset, hint, record_errors)
 
     def _refuse_all(self, code: ErrorCode, message: str) -> None:
         refusal = Refusal(code, message)

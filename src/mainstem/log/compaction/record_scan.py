@@ -16,6 +16,7 @@ from mainstem.log.compaction.offset_map import LONGEST_PLAIN_KEY, NOT_THERE, Off
 from mainstem.model.errors import MalformedRecords
 from mainstem.model.varint import MAX_VARLONG_BYTES, decode_varint, encode_varint
 
+MAX_TOLD: Final = 1_000
 _NO_BYTES: Final = 1  # the varint of -1
 _ATTRIBUTES_BYTES: Final = 1
 
@@ -138,6 +139,29 @@ def select_records(
         spans.append((span_start, span_end))
     selection.count += kept
     return position
+
+
+def keyless_records(plain: bytes, count: int) -> list[int]:
+    """The numbers of the records without a key, up to `MAX_TOLD` of them. Raises where they are malformed."""
+    found: list[int] = []
+    position = 0
+    try:
+        for number in range(count):
+            length, position = decode_varint(plain, position)
+            end = position + length
+            _, position = decode_varint(plain, position + _ATTRIBUTES_BYTES, MAX_VARLONG_BYTES)
+            _, position = decode_varint(plain, position)
+            key_bytes, position = decode_varint(plain, position)
+            if key_bytes < 0 and len(found) < MAX_TOLD:
+                found.append(number)
+            if end < position + key_bytes or end > len(plain):
+                raise MalformedRecords("a record's length and its fields disagree")
+            position = end
+    except IndexError as error:
+        raise MalformedRecords("the records end too early") from error
+    if position != len(plain):
+        raise MalformedRecords(f"{len(plain) - position} bytes follow the last record")
+    return found
 
 
 def newest_delta(records: bytes) -> int:

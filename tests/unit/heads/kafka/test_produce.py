@@ -18,6 +18,7 @@ from mainstem.core.errors import (
 )
 from mainstem.core.partition import ProduceResult
 from mainstem.heads.kafka.codes import ErrorCode
+from mainstem.log.errors import InvalidRecord
 from mainstem.wire.kafka.frames import decode_response, encode_request
 from mainstem.wire.kafka.messages.produce import (
     PartitionProduceData,
@@ -282,3 +283,17 @@ def test_a_cut_request_closes_the_connection(talk: Conversation, broker: Recordi
 def test_produced_bytes_are_counted(talk: Conversation) -> None:
     talk.receive(request(9, 0, records=b"x" * 1000))
     assert 1000 < talk.head.meters.produced_bytes < 1100
+
+
+@pytest.mark.parametrize("version", [7, 8, 9])
+def test_each_record_that_is_refused_is_told_by_its_number(
+    talk: Conversation, broker: RecordingBroker, version: int
+) -> None:
+    talk.receive(request(version, 0))
+    error = InvalidRecord("two of them", [(1, "no key"), (4, "no key")])
+    broker.produced[0].done([ProduceResult(-1, -1, -1, error)])
+    [answer] = responses(talk, version)[0].responses[0].partition_responses
+    assert answer.error_code == ErrorCode.INVALID_RECORD
+    told = [(each.batch_index, each.batch_index_error_message) for each in answer.record_errors]
+    assert told == ([] if version < 8 else [(1, "no key"), (4, "no key")])
+    assert answer.error_message == (None if version < 8 else "two of them")

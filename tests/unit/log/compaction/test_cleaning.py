@@ -484,3 +484,19 @@ def test_a_filter_never_touches_what_the_map_does_not_reach() -> None:
     kept = rule.keep(parse_header(batch), batch)
     assert kept is not None
     assert [(record.offset_delta, record.value) for record in decode_records(kept)] == [(1, b"2")]
+
+
+def test_a_marker_stays_for_ever_while_its_records_do(tmp_path: Path) -> None:
+    clock = StandingClock()
+    log = new_log(str(tmp_path), CONFIG, storage=storage_on(clock=clock))
+    first = transactional(log, 7, 0, (b"a", b"1"))
+    end = marker(log, 7, commit=True)
+    log.producers.replace({})
+    for number in range(4):
+        put(log, (b"b", b"%d" % number))
+        compact(log)
+        clock.time_ms += 2 * DAY_MS
+    assert controls(log) == [end]
+    assert values(log)[first] == (b"a", b"1")
+    again = recovered(log, recovery_point=0)
+    assert again.producers.first_open_transaction_offset() is None
