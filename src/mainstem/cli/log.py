@@ -18,8 +18,9 @@ from mainstem.cli.log_decoders import RecordDecoder, decode_group_record, decode
 from mainstem.cli.log_entries import DumpOptions, entries_of, entry_text
 from mainstem.cli.log_files import LogFile, files_in, identify, partition_folders
 from mainstem.cli.log_import import import_kafka
+from mainstem.cli.log_list import COLUMNS, partition_rows
 from mainstem.cli.progress import ProgressBar
-from mainstem.cli.tables import counted, json_option, show_json
+from mainstem.cli.tables import counted, json_option, show_json, show_rows
 from mainstem.log.errors import LogCorrupt
 
 _encode = msgspec.json.Encoder().encode
@@ -31,6 +32,25 @@ def command() -> None:
 
 
 command.add_command(import_kafka)
+# --- list
+
+
+@command.command("list")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False))
+@json_option
+def list_partitions(directory: str, as_json: bool) -> None:
+    """List the partitions of a log directory with their sizes, and how much of each is not compacted yet.
+
+    DIRTY % is what compaction goes by: the closed segments that it has not seen, over all closed ones. A
+    dash: the partition was never compacted, because its topic does not ask for it or its first time is
+    still to come. What is in the active segment counts for neither.
+    """
+    rows = list(partition_rows(directory))
+    if not rows:
+        raise click.UsageError(
+            f"{directory} holds no partitions: name a log directory, or a partition's folder such as orders-0"
+        )
+    show_rows(rows, COLUMNS, as_json=as_json)
 
 
 # --- dump
