@@ -20,7 +20,7 @@ from mainstem.heads.kafka.handler import Handler
 from mainstem.heads.kafka.stepped import SteppedCoroutine
 from mainstem.model.batch import Buffer
 from mainstem.model.errors import MainstemError, PeerError
-from mainstem.wire.errors import InvalidMessage
+from mainstem.wire.errors import InvalidMessage, WireError
 from mainstem.wire.kafka.apis import APIS, request_class, response_class
 from mainstem.wire.kafka.codec import decode
 from mainstem.wire.kafka.frames import encode_response
@@ -145,6 +145,8 @@ class ColdExchange(Exchange):
                 data = encode_response(self.api.key, self.version, self.correlation_id, response)
                 self.answer((data,))
                 return
+        except WireError:
+            pass  # what this version has in place of an error cannot say this one
         except Exception:
             _LOG.exception("%s: cannot answer with an error", self._name)
         self.session.give_up(f"{self._name} failed, and its response has no place for an error")

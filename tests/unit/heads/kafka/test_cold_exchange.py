@@ -26,9 +26,10 @@ from mainstem.wire.kafka.messages.delete_topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
+from mainstem.wire.kafka.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from mainstem.wire.kafka.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
-HEARTBEAT, DELETE_TOPICS = 12, 20
+HEARTBEAT, DELETE_TOPICS, ELECT_LEADERS = 12, 20, 43
 
 Work = Callable[[RequestContext, Any], Awaitable[Message]]
 
@@ -176,6 +177,25 @@ async def test_an_error_without_a_place_closes_the_connection(is_bad_refusal: bo
     assert talk.sent == []
     assert talk.channel.is_closed
     assert talk.memory.held_bytes == 0
+
+
+async def test_an_error_that_a_version_cannot_say_is_no_fault_of_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As with ElectLeaders v0, whose answer has room for the errors of partitions and for none of all."""
+
+    async def work(context: RequestContext, request: Any) -> Message:  # noqa: ARG001
+        raise InvalidRequest("no")
+
+    def refuse(_request: Any, code: ErrorCode, _message: str) -> Message:
+        return ElectLeadersResponse(error_code=code)
+
+    talk = conversation(work, ELECT_LEADERS, refuse=refuse)
+    request = ElectLeadersRequest(topic_partitions=None)
+    talk.receive(encode_request(ELECT_LEADERS, 0, 7, "me", request))
+    assert talk.channel.is_closed
+    assert talk.sent == []
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_a_response_that_cannot_be_encoded_is_an_error() -> None:
