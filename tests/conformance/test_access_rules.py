@@ -279,6 +279,28 @@ def test_refusals_are_logged_and_counted(broker: GuardedBroker, new_name: NewNam
     assert ANONYMOUS in log
 
 
+# --- users
+
+
+def test_users_that_logged_in_have_rules_of_their_own(broker: GuardedBroker, new_name: NewName) -> None:
+    topic = create_topic(broker.root, new_name())
+    alice, eve = broker.user("alice"), broker.user("eve")
+    denied = KafkaError.TOPIC_AUTHORIZATION_FAILED
+    broker.allow(broker.rule(TOPIC, topic, WRITE, principal="User:alice"))
+    assert produced(broker, topic, **alice) is None
+    assert produced(broker, topic, **eve) == denied
+    assert produced(broker, topic) == denied
+    broker.allow(
+        broker.rule(TOPIC, "*", WRITE, principal="User:*"),
+        broker.rule(TOPIC, topic[:3], WRITE, DENY, PREFIXED, principal="User:eve"),
+    )
+    assert produced(broker, topic) is None
+    assert produced(broker, topic, **eve) == denied
+    users = AdminClient(alice)
+    outcome = users.describe_user_scram_credentials(["eve"])["eve"]
+    assert code_of(outcome) == KafkaError.CLUSTER_AUTHORIZATION_FAILED
+
+
 # --- the command line
 
 

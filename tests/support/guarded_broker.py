@@ -1,6 +1,7 @@
 """A broker that keeps access rules: strangers come in the clear, `root` by certificate and may do everything.
 
-So whoever connects without more is User:ANONYMOUS and may do what the tests' rules say.
+So whoever connects without more is User:ANONYMOUS and may do what the tests' rules say; users log in by a
+listener of their own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from confluent_kafka.admin import (
     AdminClient,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
 )
 from tests.support.broker_process import BrokerProcess
 from tests.support.certificates import Authority
@@ -32,7 +36,7 @@ class GuardedBroker:
         self.process = BrokerProcess(
             folder / "data",
             {
-                "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
+                "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0",
                 "ssl.keystore.location": str(server),
                 "ssl.truststore.location": str(authority.file),
                 "ssl.client.auth": "required",
@@ -56,6 +60,20 @@ class GuardedBroker:
     def bootstrap(self) -> str:
         """For strangers."""
         return self.process.listeners["PLAINTEXT"]
+
+    def user(self, name: str) -> dict[str, str]:
+        """Makes a user, and says how it connects."""
+        credential = UserScramCredentialUpsertion(
+            name, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096), f"{name}'s".encode()
+        )
+        self.root.alter_user_scram_credentials([credential])[name].result(30)
+        return {
+            "bootstrap.servers": self.process.listeners["SASL_PLAINTEXT"],
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "SCRAM-SHA-256",
+            "sasl.username": name,
+            "sasl.password": f"{name}'s",
+        }
 
     def rule(
         self,

@@ -52,4 +52,23 @@ def _refused(name: str, code: ErrorCode, message: str) -> DescribeUserScramCrede
     return DescribeUserScramCredentialsResult(user=name, error_code=code, error_message=message)
 
 
-HANDLER: Final = Handler(key=50, min_version=0, max_version=0, handle=handle)
+def refuse(
+    request: DescribeUserScramCredentialsRequest, code: ErrorCode, message: str
+) -> DescribeUserScramCredentialsResponse:
+    """To each user that was named: an error at the top beside named users crashes librdkafka."""
+    if not request.users:
+        return DescribeUserScramCredentialsResponse(error_code=code, error_message=message)
+    return DescribeUserScramCredentialsResponse(
+        error_message=None, results=[_refused(user.name, code, message) for user in request.users]
+    )
+
+
+HANDLER: Final = Handler(
+    key=50,
+    min_version=0,
+    max_version=0,
+    handle=handle,
+    refuse=refuse,
+    remarks="Who may not ask is told so beside each user that it named, and not at the top of the answer, "
+    "where librdkafka crashes.",
+)
