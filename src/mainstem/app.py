@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 from mainstem.admin.loop_lag import LoopLag
 from mainstem.admin.node import Node, Phase
+from mainstem.admission import Admission
 from mainstem.cluster.acl_changes import AclController
 from mainstem.cluster.config_changes import ConfigRules
 from mainstem.cluster.controller import Controller
@@ -49,16 +50,12 @@ from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
 from mainstem.core.housekeeping import Housekeeping
-from mainstem.core.identity.authenticator import Authenticator
 from mainstem.core.identity.authorizer import Authorizer
-from mainstem.core.identity.errors import InvalidMappingRules
-from mainstem.core.identity.principal_mapping import PrincipalMapping
 from mainstem.core.image import Endpoint
 from mainstem.core.log_cleaner import LogCleaner
 from mainstem.core.quotas.clients import ClientQuotas, quota_windows
 from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.core.replicas import Replicas
-from mainstem.heads.kafka.access import ListenerAccess, LoginRules
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.log.directories import DirectorySettings, LogDirectories
 from mainstem.log.durability import GroupCommit
@@ -81,6 +78,7 @@ _DRAIN_BEFORE_GROUPS_S = 1.0  # then members who wait for each other are sent aw
 _OTHER_FILES = 512  # descriptors that are neither connections nor segments
 _JOURNAL_ALIGNMENT = 4096
 _ADMIN_BACKLOG = 128
+_SHORTEST_TOKEN = 16
 
 _log = logging.getLogger(__name__)
 
@@ -139,6 +137,7 @@ class BrokerApplication:
         self._steps = AsyncExitStack()  # how to undo what was done
         self._kafka: list[OpenListener] = []  # the first is the main one
         self._admin_sockets: list[socket.socket] = []
+        self._admin_token: str | None = None
         self._loading_admin: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -193,6 +192,7 @@ class BrokerApplication:
             self._kafka.append(OpenListener(listener, sockets, certificates))
             self.listeners[listener.name] = self._kafka[-1].bound
         if config.listener_admin is not None:
+            self._admin_token = _token_in(config.admin_token_file)
             self._admin_sockets = bind(*config.listener_admin)
             self._steps.callback(_close_all, self._admin_sockets)
             self.listeners[ADMIN_LISTENER] = _address_of(self._admin_sockets)
@@ -270,9 +270,8 @@ class BrokerApplication:
         )
         self._broker = Broker(services)
         self._head = KafkaHead(self._broker)
-        self._authenticator = Authenticator(
-            lambda: self._follower.image.users, os.urandom, config().connection_failed_authentication_delay_ms
-        )
+        self._admission = Admission(config(), self._clock, lambda: self._follower.image.users)
+        self._steps.push_async_callback(self._admission.close)
         self._server = Server(self._loop, self._limits(config()))
         self._server.connection_delay_ms = self._connection_quotas.delay_ms
         self._certificates = CertificateWatch(
@@ -334,35 +333,14 @@ class BrokerApplication:
         self._lag.start()
         self._steps.callback(self._lag.stop)
         self._steps.push_async_callback(self._stop_serving)
-        for listener, sockets, certificates in self._kafka:
-            sessions = self._head.sessions_of(self._access(listener))
+        accesses = [await self._admission.access_of(listener) for listener, _, _ in self._kafka]
+        for (listener, sockets, certificates), access in zip(self._kafka, accesses, strict=True):
+            sessions = self._head.sessions_of(access)
             await self._server.listen_on(listener.name, sockets, sessions, tls=certificates)
         self._certificates.start()
         self._steps.push_async_callback(self._certificates.stop)
         for waiting in self._admin_sockets:  # who asks at once waits for the libraries to be loaded
             waiting.listen(_ADMIN_BACKLOG)
-
-    def _access(self, listener: KafkaListener) -> ListenerAccess:
-        if listener.has_login:
-            return ListenerAccess(login=self._login_rules(listener))
-        if not listener.has_tls or listener.security.ssl_client_auth == "none":
-            return ListenerAccess()
-        try:
-            return ListenerAccess(PrincipalMapping(listener.security.ssl_principal_mapping_rules))
-        except InvalidMappingRules as error:
-            problem = f"listener {listener.name}: {error}"
-            raise StartFailed(problem, "correct ssl.principal.mapping.rules") from error
-
-    def _login_rules(self, listener: KafkaListener) -> LoginRules:
-        config, security = self.config(), listener.security
-        return LoginRules(
-            authenticator=self._authenticator,
-            mechanisms=security.sasl_enabled_mechanisms,
-            max_request_bytes=security.sasl_server_max_receive_size,
-            timeout_ms=config.connection_login_timeout_ms,
-            most_unfinished=config.max_unfinished_handshakes,
-            max_reauth_ms=security.connections_max_reauth_ms,
-        )
 
     def reload_certificates(self) -> None:
         """Whether their files changed or not."""
@@ -404,6 +382,9 @@ class BrokerApplication:
             started_ms=self._started_ms,
             phase=lambda: self.phase,
             listeners=self.listeners,
+            token=self._admin_token,
+            logins=self._admission.authenticator.meters,
+            certificates=[each.certificates for each in self._kafka if each.certificates is not None],
             advertised=HostPort(self._kafka[0].endpoint.host, self._kafka[0].endpoint.port),
         )
 
@@ -455,6 +436,20 @@ def _journal_size(config: BrokerConfig, directory_count: int) -> JournalSize:
     """Every directory has a journal; together they take no more than `journal.max.bytes`."""
     piece_bytes = config.journal_piece_bytes // _JOURNAL_ALIGNMENT * _JOURNAL_ALIGNMENT
     return JournalSize(piece_bytes, max(2, config.journal_max_bytes // piece_bytes // directory_count))
+
+
+def _token_in(path: str | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            token = file.readline(4096).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartFailed(f"{path} (admin.token.file) cannot be read: {error}", "name a text file") from error
+    if len(token) < _SHORTEST_TOKEN:
+        problem = f"{path} (admin.token.file) has no token of {_SHORTEST_TOKEN} characters on its first line"
+        raise StartFailed(problem, "make one: openssl rand -hex 32")
+    return token
 
 
 def _tls_files(listener: KafkaListener) -> TlsFiles:

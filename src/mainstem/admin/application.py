@@ -8,6 +8,7 @@ declared, a body must be JSON of the declared form and size, and all of it must 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import ipaddress
 import logging
 from collections.abc import AsyncIterator, Sequence
@@ -29,6 +30,7 @@ from mainstem.admin.errors import (
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
     TOO_LARGE,
+    UNAUTHORIZED,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     Refusal,
@@ -190,6 +192,16 @@ class _Guard:
                 Refusal(FORBIDDEN, "foreign_host", f"This is not {host}.", "Use the node's own address.")
             )
             return
+        if not shows_token(Request(scope).headers.get("authorization", ""), self._node.token):
+            await refuse(
+                Refusal(
+                    UNAUTHORIZED,
+                    "no_token",
+                    "This interface asks for a token.",
+                    "Send the one of admin.token.file: Authorization: Bearer TOKEN.",
+                )
+            )
+            return
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT_S):
                 await self._application(scope, receive, send_noted)
@@ -202,7 +214,18 @@ class _Guard:
 
 
 async def _send_refusal(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
-    await _refused(refusal)(scope, receive, send)
+    response = _refused(refusal)
+    if refusal.status == UNAUTHORIZED:
+        response.headers["www-authenticate"] = "Bearer"
+    await response(scope, receive, send)
+
+
+def shows_token(authorization: str, token: str | None) -> bool:
+    """Whether the header carries the token, or none is asked for."""
+    if token is None:
+        return True
+    scheme, _, shown = authorization.partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), token.encode())
 
 
 def is_own_host(host: str, bound_host: str) -> bool:

@@ -17,6 +17,7 @@ from mainstem.core import errors as core
 from mainstem.model.errors import BrokerError, DiskError, MainstemError, PeerError
 
 BAD_REQUEST: Final = 400
+UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
 NOT_FOUND: Final = 404
 METHOD_NOT_ALLOWED: Final = 405

@@ -8,7 +8,7 @@ never takes a lock and never sees a half-made change. What takes long gives the 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from mainstem.cluster.membership import Membership
 from mainstem.config.value import HostPort
 from mainstem.core.broker import Broker
 from mainstem.core.housekeeping import Housekeeping
+from mainstem.core.identity.authenticator import LoginMeters
 from mainstem.core.log_cleaner import LogCleaner
 from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.heads.kafka.meters import HeadMeters
@@ -43,6 +44,17 @@ class ConnectionMeters(Protocol):
     connections_throttled: int
     connections_total: int
     sendfile_bytes: int
+    tls_handshakes: int
+    tls_handshakes_failed: int
+
+
+class ServedCertificate(Protocol):
+    """What a TLS listener shows."""
+
+    listener: str
+    expires_at_s: float | None
+    reloads: int
+    failed_reloads: int
 
 
 class RequestMemoryUse(Protocol):
@@ -79,3 +91,6 @@ class Node:
     phase: Callable[[], Phase]
     listeners: Mapping[str, HostPort] = field(default_factory=dict)  # as bound, by name
     advertised: HostPort | None = None
+    token: str | None = field(default=None, repr=False)  # what every request must show, where one is set
+    logins: LoginMeters = field(default_factory=LoginMeters)
+    certificates: Sequence[ServedCertificate] = ()

@@ -53,10 +53,16 @@ def report(error: MainstemError) -> None:
 
 def exit_code_of(error: MainstemError) -> ExitCode:
     # Imported here: a command that works needs none of them.
-    from mainstem.client.errors import AnswerTooLate, ClusterUnreachable, ConnectionLost, InvalidAddress
+    from mainstem.client.errors import (
+        AnswerTooLate,
+        ClusterUnreachable,
+        ConnectionLost,
+        InvalidAddress,
+        InvalidSecurity,
+    )
     from mainstem.config.errors import ConfigError
 
-    if isinstance(error, ConfigError | InvalidAddress):
+    if isinstance(error, ConfigError | InvalidAddress | InvalidSecurity):
         return ExitCode.USAGE
     if isinstance(error, ClusterUnreachable | ConnectionLost | AnswerTooLate):
         return ExitCode.UNREACHABLE

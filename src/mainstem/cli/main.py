@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "consume": "Print the records of a topic.",
         "group": "List and describe consumer groups, move and delete their offsets.",
         "quota": "Limit how much users, clients and addresses take.",
+        "user": "Add and delete users, set their passwords.",
         "acl": "List, add and remove access rules (ACLs).",
         "log": "Look into log files on disk and check them.",
         "config": "Explain the options of broker and topics.",

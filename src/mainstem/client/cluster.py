@@ -20,6 +20,7 @@ from mainstem.client.errors import (
     UnexpectedAnswer,
     check,
 )
+from mainstem.client.security import OPEN, ClientSecurity
 from mainstem.model.ids import TopicId, TopicPartition
 from mainstem.wire.kafka.message import Message
 from mainstem.wire.kafka.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -57,11 +58,17 @@ class ClusterClient:
     """Asks the right broker. Not for use by several threads at once."""
 
     def __init__(
-        self, bootstrap: Sequence[Address], *, client_id: str = "mainstem", timeout_s: float = 30.0
+        self,
+        bootstrap: Sequence[Address],
+        *,
+        client_id: str = "mainstem",
+        timeout_s: float = 30.0,
+        security: ClientSecurity = OPEN,
     ) -> None:
         self.bootstrap = tuple(bootstrap)
         self.client_id = client_id
         self.timeout_s = timeout_s
+        self.security = security
         self.cluster_id: str | None = None
         self._nodes: dict[int, Address] = {}
         self._controller = -1
@@ -181,10 +188,16 @@ class ClusterClient:
 
     def connection_to(self, address: Address) -> Connection:
         connection = self._connections.get(address)
+        if connection is not None and connection.is_worn_out and not connection.unanswered_count:
+            self.drop_connection(address)
+            connection = None
         if connection is None:
-            connection = Connection(address, client_id=self.client_id, timeout_s=self.timeout_s)
+            connection = self._open(address)
             self._connections[address] = connection
         return connection
+
+    def _open(self, address: Address) -> Connection:
+        return Connection(address, client_id=self.client_id, timeout_s=self.timeout_s, security=self.security)
 
     def drop_connection(self, address: Address) -> None:
         connection = self._connections.pop(address, None)
@@ -195,7 +208,7 @@ class ClusterClient:
         """A connection to this broker that belongs to the caller."""
         address = self.address_of(node_id)
         try:
-            return Connection(address, client_id=self.client_id, timeout_s=self.timeout_s)
+            return self._open(address)
         except BrokerUnreachable as error:
             raise self._explained(address, error) from None
 

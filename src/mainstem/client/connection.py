@@ -10,10 +10,14 @@ A broker that slows us down answers at once and names a time for which it will n
 
 from __future__ import annotations
 
+import math
+import select
 import socket
+import ssl
 import struct
 import time
 from collections import deque
+from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeVar
 
 from mainstem import __version__
@@ -27,6 +31,8 @@ from mainstem.client.errors import (
     UnexpectedAnswer,
     check,
 )
+from mainstem.client.login import log_in
+from mainstem.client.security import OPEN, ClientSecurity
 from mainstem.wire.errors import WireError
 from mainstem.wire.kafka.apis import APIS
 from mainstem.wire.kafka.frames import API_VERSIONS, decode_response, encode_request
@@ -38,6 +44,7 @@ A = TypeVar("A", bound=Message)
 DEFAULT_MAX_FRAME_BYTES: Final = 256 * 1024 * 1024
 UNPROVEN_BYTES: Final = 5 * 1024 * 1024  # set aside on the word of a size; more once that much has come
 CONNECT_TIMEOUT_S: Final = 10.0
+_LOGIN_USED: Final = 0.85  # of its life; then a new connection logs in
 MAX_THROTTLE_S: Final = 60.0  # a longer time is not believed
 
 # The highest version of an API whose form this client fills in, where that is not the newest: later
@@ -60,6 +67,7 @@ class Connection:
         client_id: str = "mainstem",
         timeout_s: float = 30.0,
         max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        security: ClientSecurity = OPEN,
     ) -> None:
         self.address = address
         self._client_id = client_id
@@ -68,10 +76,13 @@ class Connection:
         self._sent: deque[_Sent] = deque()
         self._next_correlation_id = 1
         self._throttled_until = 0.0  # monotonic seconds
-        self._socket = _connect(address, min(CONNECT_TIMEOUT_S, timeout_s))
+        self._socket = _connect(address, min(CONNECT_TIMEOUT_S, timeout_s), security)
+        self._login_ends_s = math.inf  # monotonic: then the broker wants another one
         self._socket.settimeout(timeout_s)
         try:
             self._versions = self._negotiate()
+            if security.has_login:
+                self._log_in(security)
         except BaseException:
             self.close()
             raise
@@ -85,12 +96,27 @@ class Connection:
         """For how long the broker does not want to hear from us."""
         return max(0.0, self._throttled_until - time.monotonic())
 
+    @property
+    def is_worn_out(self) -> bool:
+        """Whether the log-in ends soon: use another connection for what comes next."""
+        return time.monotonic() >= self._login_ends_s
+
+    @property
+    def has_unread_bytes(self) -> bool:
+        """Whether TLS has decrypted bytes already: then the descriptor need not become readable."""
+        return isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
+
     def fileno(self) -> int:
         return self._socket.fileno()
 
     def close(self) -> None:
         self._sent.clear()
         self._socket.close()
+
+    def _log_in(self, security: ClientSecurity) -> None:
+        lifetime_ms = log_in(self, security)
+        if lifetime_ms > 0:
+            self._login_ends_s = time.monotonic() + lifetime_ms / 1000 * _LOGIN_USED
 
     def version_of(self, request: type[Message]) -> int:
         """The version in which both sides speak of it."""
@@ -210,19 +236,43 @@ class Connection:
         return message
 
 
+def wait_readable(connections: Iterable[Connection], timeout_s: float) -> list[int]:
+    """The descriptors of those that have something to read, at once or within the time."""
+    poller = select.poll()
+    decrypted = []
+    for connection in connections:
+        if connection.has_unread_bytes:
+            decrypted.append(connection.fileno())
+        else:
+            poller.register(connection.fileno(), select.POLLIN)
+    arrived = poller.poll(0 if decrypted else timeout_s * 1000)
+    return decrypted + [descriptor for descriptor, _ in arrived]
+
+
 def _introduction(version: int) -> ApiVersionsRequest:
     if version < 3:
         return ApiVersionsRequest()
     return ApiVersionsRequest(client_software_name="mainstem", client_software_version=__version__)
 
 
-def _connect(address: Address, timeout_s: float) -> socket.socket:
+def _connect(address: Address, timeout_s: float, security: ClientSecurity) -> socket.socket:
     try:
         connection = socket.create_connection(address, timeout=timeout_s)
     except OSError as error:
         raise BrokerUnreachable(str(address), _reason(error)) from error
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
+    if not security.has_tls:
+        return connection
+    try:
+        return security.tls.wrap_socket(connection, server_hostname=address.host)
+    except ssl.SSLCertVerificationError as error:
+        connection.close()
+        raise BrokerUnreachable(
+            str(address), f"its certificate is not believed: {error.verify_message.rstrip('.')}"
+        ) from error
+    except OSError as error:
+        connection.close()
+        raise BrokerUnreachable(str(address), f"no TLS with it: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:

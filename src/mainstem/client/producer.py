@@ -6,7 +6,6 @@ ends as delivered or as failed, and `on_delivery` hears of it, batch by batch.
 
 from __future__ import annotations
 
-import select
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from mainstem.client.answer_codes import (
     is_passing,
 )
 from mainstem.client.cluster import ClusterClient, check_partition
-from mainstem.client.connection import Connection
+from mainstem.client.connection import Connection, wait_readable
 from mainstem.client.errors import (
     AnswerTooLate,
     ClusterUnreachable,
@@ -288,10 +287,8 @@ class RecordProducer:
             if timeout_s and self._unconfirmed_count:
                 time.sleep(min(timeout_s, _PAUSE_S / 2))
             return
-        poller = select.poll()
-        for descriptor in waiting:
-            poller.register(descriptor, select.POLLIN)
-        for descriptor, _ in poller.poll(timeout_s * 1000):
+        connections = [self._leaders[node].connection for node in waiting.values()]
+        for descriptor in wait_readable(connections, timeout_s):
             node_id = waiting[descriptor]
             leader = self._leaders[node_id]
             try:

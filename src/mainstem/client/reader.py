@@ -10,14 +10,13 @@ and again while the others go on; after `patience_s` its error is raised.
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mainstem.client.answer_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION
 from mainstem.client.cluster import ClusterClient
-from mainstem.client.connection import Connection
+from mainstem.client.connection import Connection, wait_readable
 from mainstem.client.errors import (
     AnswerTooLate,
     ClusterUnreachable,
@@ -139,11 +138,8 @@ class RecordReader:
 
     def _receive(self, timeout_s: float) -> list[_Arrived]:
         waiting = {self._connections[node].fileno(): node for node in self._asked}
-        poller = select.poll()
-        for descriptor in waiting:
-            poller.register(descriptor, select.POLLIN)
         arrived: list[_Arrived] = []
-        for descriptor, _ in poller.poll(timeout_s * 1000):
+        for descriptor in wait_readable([self._connections[node] for node in self._asked], timeout_s):
             node_id = waiting[descriptor]
             try:
                 answer = self._connections[node_id].receive(FetchResponse)

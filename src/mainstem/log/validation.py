@@ -23,7 +23,6 @@ from mainstem.log.errors import (
     CorruptBatch,
     InvalidRecord,
     InvalidTimestamp,
-    TransactionalIdRequired,
     UnsupportedBatchFormat,
     UnsupportedCompression,
 )
@@ -33,6 +32,7 @@ from mainstem.model.batch import (
     CODEC_MASK,
     CONTROL_BIT,
     CRC_START,
+    DELETE_HORIZON_BIT,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     MAGIC,
@@ -49,20 +49,19 @@ from mainstem.model.records import Record, can_hold, read_records, seal_batch
 # producers fill a batch up to a size before compression, so even the best compressed are far below.
 MAX_DECODED_BYTES: Final = 64 * 1024 * 1024
 MAX_DECODED_RECORDS: Final = 500_000
-PLAIN_ATTRIBUTES: Final = CODEC_MASK | LOG_APPEND_TIME_BIT  # what a producer's batch may have
-TRANSACTIONAL_ATTRIBUTES: Final = PLAIN_ATTRIBUTES | TRANSACTIONAL_BIT  # under a transactional id
+_LEGAL_ATTRIBUTES: Final = (
+    CODEC_MASK | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
+)
 
 
-def stage_batches(
-    records: Buffer, config: TopicConfig, now_ms: int, legal_attributes: int = PLAIN_ATTRIBUTES
-) -> list[StagedBatch]:
+def stage_batches(records: Buffer, config: TopicConfig, now_ms: int) -> list[StagedBatch]:
     """The batches in `records`, each fit to be appended. Raises for the first that is not."""
     end = len(records)
     if end < HEADER_BYTES:
         raise CorruptBatch(f"{end} bytes hold no record batch")
     header = parse_header(records)
     if header.size_bytes == end:  # what producers send: one batch
-        return [_stage(records, header, config, now_ms, legal_attributes)]
+        return [_stage(records, header, config, now_ms)]
     staged: list[StagedBatch] = []
     view = memoryview(records)
     position = 0
@@ -74,8 +73,7 @@ def stage_batches(
         if size < HEADER_BYTES or position + size > end:
             _check_magic(header)
             raise CorruptBatch(f"a batch claims {size} bytes where {end - position} came")
-        batch = view[position : position + size]
-        staged.append(_stage(batch, header, config, now_ms, legal_attributes))
+        staged.append(_stage(view[position : position + size], header, config, now_ms))
         position += size
     return staged
 
@@ -90,9 +88,7 @@ def _check_magic(header: BatchHeader) -> None:
         raise CorruptBatch(f"there is no batch format {header.magic}")
 
 
-def _stage(
-    batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int, legal_attributes: int
-) -> StagedBatch:
+def _stage(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int) -> StagedBatch:
     _check_magic(header)
     if header.size_bytes > config.max_message_bytes:
         raise BatchTooLarge(
@@ -101,7 +97,7 @@ def _stage(
         )
     if crc32c(memoryview(batch)[CRC_START:]) != header.crc:
         raise CorruptBatch("the checksum of the batch is wrong: it was damaged on its way")
-    _check_header(header, legal_attributes)
+    _check_header(header)
     if header.codec > compression.ZSTD:
         raise UnsupportedCompression(f"there is no compression codec {header.codec}")
     if not can_hold(header):
@@ -113,14 +109,12 @@ def _stage(
     return _as_the_topic_wants(batch, header, config, now_ms)
 
 
-def _check_header(header: BatchHeader, legal_attributes: int) -> None:
+def _check_header(header: BatchHeader) -> None:
     attributes, count = header.attributes, header.record_count
-    if attributes & ~legal_attributes:
-        if attributes & TRANSACTIONAL_BIT and not attributes & ~TRANSACTIONAL_ATTRIBUTES:
-            raise TransactionalIdRequired("a transactional batch needs a request with a transactional id")
-        if attributes & CONTROL_BIT:
-            raise InvalidRecord("clients may not write control records")
+    if attributes & ~_LEGAL_ATTRIBUTES or attributes & DELETE_HORIZON_BIT:
         raise InvalidRecord(f"the attributes {attributes:#06x} are not a producer's")
+    if attributes & CONTROL_BIT:
+        raise InvalidRecord("clients may not write control records")
     if count < 1 or header.last_offset_delta != count - 1:
         raise InvalidRecord(f"{count} records cannot end at offset delta {header.last_offset_delta}")
     if header.producer_id >= 0:

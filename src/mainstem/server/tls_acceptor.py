@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _ACCEPTS_PER_TURN: Final = 32
+_FAILURES_TOLD: Final = 1000
 _SHUTDOWN_S: Final = 5.0  # for the peer to say that it has heard the end
 _PAUSE_S: Final = 0.5  # where the process has no descriptor left
 _OUT_OF_FILES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -130,7 +131,9 @@ class TlsAcceptor:
                 connection.abort()
             else:
                 server.counts.leave(ip)
-            _LOG.info("no TLS with %s on listener %s: %s", ip, self._name, _reason(error))
+            failed = server.meters.tls_handshakes_failed
+            if failed <= _FAILURES_TOLD or failed & (failed - 1) == 0:  # a crowd must not fill the log
+                _LOG.info("no TLS with %s on listener %s: %s", ip, self._name, _reason(error))
         except asyncio.CancelledError:
             if not connection.has_begun:
                 server.counts.leave(ip)

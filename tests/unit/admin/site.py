@@ -96,6 +96,7 @@ def admin_node(kafka: KafkaNode, **more: Any) -> Node:
         "phase": lambda: Phase.SERVING,
         "listeners": {"admin": HostPort("127.0.0.1", 9644), "kafka": HostPort("::1", 9092)},
         "advertised": None,
+        "token": None,
         **more,
     }
     return cast(Node, SimpleNamespace(**values))

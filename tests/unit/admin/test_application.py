@@ -148,3 +148,12 @@ async def test_what_is_no_http_request_is_passed_over(site: Site) -> None:
 def test_each_path_and_method_is_declared_once() -> None:
     declared = [(operation.method, operation.path) for operation in OPERATIONS]
     assert len(declared) == len(set(declared))
+
+
+async def test_where_a_token_is_set_nothing_is_told_without_it(kafka: KafkaNode) -> None:
+    site = site_of(admin_node(kafka, token="a-long-enough-token"))
+    for headers in ({}, {"authorization": "Bearer other"}):
+        reply = await site.ask("GET", "/health/live", headers=headers)
+        assert (reply.status, reply.error_code) == (401, "no_token")
+    reply = await site.ask("GET", "/health/live", headers={"authorization": "Bearer a-long-enough-token"})
+    assert reply.status == 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Final
 
-from mainstem.admin.metrics import access, groups, partitions, process, quotas, requests, storage
+from mainstem.admin.metrics import access, groups, identity, partitions, process, quotas, requests, storage
 from mainstem.admin.metrics.exposition import Family, write
 from mainstem.admin.node import Node
 
@@ -13,6 +13,7 @@ _ROOMS: Final[tuple[Callable[[Node], Iterable[Family]], ...]] = (
     process.families,
     requests.families,
     quotas.families,
+    identity.families,
     access.families,
     storage.families,
     groups.families,

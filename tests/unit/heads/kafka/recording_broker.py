@@ -15,7 +15,6 @@ from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.image import BrokerImage, ClusterImage, Endpoint, PartitionImage, TopicImage
 from mainstem.core.produce_request import ProduceDone
 from mainstem.core.quotas.clients import ClientQuotas
-from mainstem.core.transactions.produce import ProduceTransaction
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.model.ids import TopicId, TopicPartition
 
@@ -38,7 +37,6 @@ class Produced(NamedTuple):
     acks: int
     timeout_ms: int
     done: ProduceDone
-    transaction: ProduceTransaction | None = None
 
 
 class Fetched(NamedTuple):
@@ -67,21 +65,14 @@ class RecordingBroker:
         self.image = image_of({"orders": TOPIC_ID})
         self.produced: list[Produced] = []
         self.fetched: list[Fetched] = []
-        self.serves_transactions = True
 
     def leads(self, topic_partition: TopicPartition) -> bool:
         return topic_partition.topic in self.image.topics
 
     def produce(
-        self,
-        entries: Sequence[ProduceEntry],
-        *,
-        acks: int,
-        timeout_ms: int,
-        done: ProduceDone,
-        transaction: ProduceTransaction | None = None,
+        self, entries: Sequence[ProduceEntry], *, acks: int, timeout_ms: int, done: ProduceDone
     ) -> None:
-        self.produced.append(Produced(entries, acks, timeout_ms, done, transaction))
+        self.produced.append(Produced(entries, acks, timeout_ms, done))
 
     def fetch(
         self,
