@@ -30,6 +30,8 @@ COMMON_OPTIONS = {"auto.create.topics.enable": "false", "log.segment.delete.dela
 class Broker(Protocol):
     """What RealKafka and BrokerProcess have in common."""
 
+    data_dir: Path
+
     @property
     def bootstrap(self) -> str: ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.scenario import Scenario
 from bench.scenarios import (
     acknowledged,
+    compaction,
     confluent,
     connections,
     idle,
@@ -32,5 +33,6 @@ def all_scenarios() -> list[Scenario]:
         *many_partitions.scenarios(),
         *acknowledged.scenarios(),
         *transactions.scenarios(),
+        *compaction.scenarios(),
         *tls.scenarios(),
     ]
