@@ -15,7 +15,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-TWINS = ("mainstem.model._column_builder", "mainstem.model._row_packer")
+TWINS = ("mainstem.log._offset_map", "mainstem.model._column_builder", "mainstem.model._row_packer")
 CHOICES = ("auto", "never", "require")
 
 

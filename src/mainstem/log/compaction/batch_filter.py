@@ -19,15 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from mainstem.log.compaction.offset_map import OffsetMap
-from mainstem.log.compaction.pace import RECORDS_PER_BREATH
-from mainstem.log.compaction.record_scan import (
-    KeepRule,
-    Selection,
-    newest_delta,
-    select_records,
-    shift_timestamps,
-)
+from mainstem.log.compaction.record_scan import shift_timestamps
+from mainstem.log.compaction.selection import NewestOffsets
 from mainstem.log.compaction.transactions import TransactionTracker
 from mainstem.log.errors import LogCorrupt
 from mainstem.log.producer_state import ProducerEntry
@@ -66,7 +59,7 @@ def last_of_producers(entries: Mapping[int, ProducerEntry]) -> dict[int, LastOfP
 class BatchFilter:
     def __init__(
         self,
-        newest: OffsetMap,
+        newest: NewestOffsets,
         transactions: TransactionTracker,
         producers: Mapping[int, LastOfProducer],
         *,
@@ -126,38 +119,27 @@ class BatchFilter:
     def _keep_records(self, header: BatchHeader, batch: memoryview) -> Buffer | None:
         plain = plain_records(header, batch)
         horizon_ms = horizon_of(header)
-        rule = KeepRule(self._newest, horizon_ms is not None and horizon_ms <= self._now_ms)
-        selection = self._select(header, plain, rule)
-        self.records_kept += selection.count
+        drops_tombstones = horizon_ms is not None and horizon_ms <= self._now_ms
+        try:
+            selection = self._newest.select_batch(
+                plain, header.record_count, header.base_offset, drops_tombstones, self._breathe
+            )
+        except MalformedRecords as error:
+            raise unreadable(header, error) from error
+        self.records_kept += selection.record_count
         self.keyless_records += selection.keyless
-        if selection.count == 0:
+        if selection.record_count == 0:
             return None
         needs_horizon = selection.has_tombstone and horizon_ms is None
-        if selection.count == header.record_count:
+        if selection.record_count == header.record_count:
             return self._with_horizon(header, plain, header.max_timestamp) if needs_horizon else batch
-        kept = b"".join([plain[start:end] for start, end in selection.spans])
-        changed = header._replace(record_count=selection.count)
+        changed = header._replace(record_count=selection.record_count)
         newest_ms = header.max_timestamp
         if not header.is_log_append_time:
-            newest_ms = header.base_timestamp + newest_delta(kept)
+            newest_ms = header.base_timestamp + selection.newest_delta
         if needs_horizon:
-            return self._with_horizon(changed, kept, newest_ms)
-        return sealed(changed._replace(max_timestamp=newest_ms), kept)
-
-    def _select(self, header: BatchHeader, plain: bytes, rule: KeepRule) -> Selection:
-        selection = Selection()
-        position, left = 0, header.record_count
-        try:
-            while left:
-                count = min(left, RECORDS_PER_BREATH)
-                position = select_records(plain, position, count, header.base_offset, rule, selection)
-                left -= count
-                self._breathe(count)
-        except (IndexError, MalformedRecords) as error:
-            raise unreadable(header, error) from error
-        if position != len(plain):
-            raise unreadable(header, "bytes follow the last record")
-        return selection
+            return self._with_horizon(changed, selection.records, newest_ms)
+        return sealed(changed._replace(max_timestamp=newest_ms), selection.records)
 
     def _with_horizon(self, header: BatchHeader, plain: bytes, newest_ms: int) -> bytes:
         horizon_ms = self._new_horizon_ms

@@ -31,10 +31,10 @@ from mainstem.log.compaction.batch_filter import (
     unreadable,
 )
 from mainstem.log.compaction.cleanable import Cleanable
-from mainstem.log.compaction.offset_map import OffsetMap
-from mainstem.log.compaction.pace import RECORDS_PER_BATCH, RECORDS_PER_BREATH, Pace
-from mainstem.log.compaction.record_scan import index_keys
+from mainstem.log.compaction.offset_map import new_offset_map
+from mainstem.log.compaction.pace import RECORDS_PER_BATCH, Pace
 from mainstem.log.compaction.segment_writer import CleanedSegment, CleanedSegmentWriter
+from mainstem.log.compaction.selection import NewestOffsets
 from mainstem.log.compaction.transactions import TransactionTracker, aborted_transactions
 from mainstem.log.errors import LogCorrupt
 from mainstem.log.offset_index import MAX_RELATIVE_OFFSET
@@ -116,7 +116,7 @@ class Cleaning:
         self._memory = memory
         self._pace = pace
         self._now_ms = storage.clock.now_ms()
-        self._newest = OffsetMap(
+        self._newest: NewestOffsets = new_offset_map(
             memory.map_bytes, cleanable.first_dirty_offset, load_factor=memory.map_load_factor
         )
         self._transactions = TransactionTracker()
@@ -180,14 +180,9 @@ class Cleaning:
         if not newest.make_room(header.record_count):
             return False
         plain = plain_records(header, batch)
-        position, left = 0, header.record_count
         try:
-            while left:
-                count = min(left, RECORDS_PER_BREATH)
-                position = index_keys(plain, position, count, header.base_offset, newest)
-                left -= count
-                self._pace.breathe(count)
-        except (IndexError, MalformedRecords) as error:
+            newest.index_batch(plain, header.record_count, header.base_offset, self._pace.breathe)
+        except MalformedRecords as error:
             raise unreadable(header, error) from error
         return True
 

@@ -10,18 +10,27 @@ position that it returns.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Final
 
-from mainstem.log.compaction.offset_map import LONGEST_PLAIN_KEY, NOT_THERE, OffsetMap, digest
 from mainstem.model.errors import MalformedRecords
 from mainstem.model.varint import MAX_VARLONG_BYTES, decode_varint, encode_varint
 
 MAX_TOLD: Final = 1_000
 _NO_BYTES: Final = 1  # the varint of -1
 _ATTRIBUTES_BYTES: Final = 1
+LONGEST_PLAIN_KEY: Final = 32
+_DIGEST_BYTES: Final = LONGEST_PLAIN_KEY + 1
+NOT_THERE: Final = -1
 
 
-class Selection:
+def digest(key: bytes) -> bytes:
+    """What stands for a key of more than `LONGEST_PLAIN_KEY` bytes; no short key can equal it."""
+    return blake2b(key, digest_size=_DIGEST_BYTES).digest()
+
+
+class Kept:
     """What of a batch is kept: spans of its records, those that touch made one."""
 
     __slots__ = ("count", "has_tombstone", "keyless", "spans")
@@ -33,15 +42,10 @@ class Selection:
         self.keyless = 0  # records without a key, which cannot be compacted and are dropped
 
 
-class KeepRule(NamedTuple):
-    newest: OffsetMap
-    drops_tombstones: bool
-
-
-def index_keys(plain: bytes, position: int, count: int, base_offset: int, newest: OffsetMap) -> int:
-    """Puts the keys of `count` records into the map, which has room for them."""
-    dictionary = newest.dictionary
-    put = dictionary.__setitem__ if dictionary is not None else newest.table.put
+def index_keys(
+    plain: bytes, position: int, count: int, base_offset: int, put: Callable[[bytes, int], None]
+) -> int:
+    """Puts the keys of `count` records, each with its offset."""
     for _ in range(count):
         byte = plain[position]
         if byte < 128:
@@ -79,12 +83,15 @@ def index_keys(plain: bytes, position: int, count: int, base_offset: int, newest
 
 
 def select_records(
-    plain: bytes, position: int, count: int, base_offset: int, rule: KeepRule, selection: Selection
+    plain: bytes,
+    position: int,
+    count: int,
+    base_offset: int,
+    find: Callable[[bytes, int], int],
+    drops_tombstones: bool,
+    selection: Kept,
 ) -> int:
-    """Decides on `count` records; all of them lie at or below the map's latest offset."""
-    dictionary = rule.newest.dictionary
-    find = dictionary.get if dictionary is not None else rule.newest.table.get
-    drops_tombstones = rule.drops_tombstones
+    """Decides on `count` records by the offset that `find` gives for their keys."""
     spans = selection.spans
     kept = 0
     span_start, span_end = spans.pop() if spans else (position, position)
