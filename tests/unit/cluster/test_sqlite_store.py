@@ -319,7 +319,8 @@ async def test_a_killed_process_loses_nothing_that_it_was_told_is_durable(path: 
             assert int(first.value) in (number, number + 1)
         oldest = await store.call(lambda file: file.oldest_revision)
         batch = await anext(store.watch("", oldest))
-        assert {event.revision for event in batch.events} == set(range(oldest, read.revision + 1))
+        first_change = max(oldest, 2)  # revision 1 is the empty store, where few enough followed to keep it
+        assert {event.revision for event in batch.events} == set(range(first_change, read.revision + 1))
         await store.transact([], [Delete(key) for key in found])
         await store.close()
 

@@ -28,6 +28,12 @@ from mainstem.model.ids import TopicId
 from mainstem.wire.kafka.message import Message
 from mainstem.wire.kafka.messages.find_coordinator import FindCoordinatorRequest
 from mainstem.wire.kafka.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from mainstem.wire.kafka.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
 from mainstem.wire.kafka.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -177,6 +183,26 @@ def _refused_topics(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopic
         for index in topic.partition_indexes
     ]
     return OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
+
+
+# --- OffsetDelete
+
+
+async def offset_delete(context: RequestContext, request: OffsetDeleteRequest, handler: Handler) -> Message:
+    """Delete on the group, for all of it; Read on each topic, answered beside its partitions."""
+    denied_whole = refused_whole(context, request, handler, [on_group(Operation.DELETE)])
+    if denied_whole is not None:
+        return denied_whole
+    allowed, denied = split(context, request.topics, on_topic(Operation.READ))
+    response = await handler.handle(context, msgspec.structs.replace(request, topics=allowed))
+    assert isinstance(response, OffsetDeleteResponse)
+    for topic in (topic for part in denied.values() for topic in part):
+        partitions = [
+            OffsetDeleteResponsePartition(partition_index=each.partition_index, error_code=_TOPIC_DENIED)
+            for each in topic.partitions
+        ]
+        response.topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
+    return response
 
 
 offset_commit: Final[Run] = each("topics", on_topic_or_id(Operation.READ), "topics", on_group(Operation.READ))

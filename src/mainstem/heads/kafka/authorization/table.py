@@ -103,10 +103,7 @@ CHECKS: Final[Mapping[int, Check]] = {
     ),
     45: _cluster(_ALTER),
     46: _cluster(_DESCRIBE),
-    47: Check(
-        "Delete on the group, Read on each topic",
-        each("topics", on_topic(_READ), "topics", on_group(Operation.DELETE)),
-    ),
+    47: Check("Delete on the group, Read on each topic", groups.offset_delete),
     48: _cluster(Operation.DESCRIBE_CONFIGS),
     49: _cluster(Operation.ALTER_CONFIGS),
     50: _cluster(_DESCRIBE),

@@ -32,6 +32,7 @@ from mainstem.wire.kafka.messages import (
     list_groups,
     metadata,
     offset_commit,
+    offset_delete,
     offset_fetch,
     produce,
 )
@@ -286,6 +287,32 @@ async def test_offsets_are_committed_and_fetched_as_far_as_allowed(node: KafkaNo
         everything = offset_fetch.OffsetFetchRequest(group_id="g", topics=None)
         old = await alice.ask(everything, offset_fetch.OffsetFetchResponse, version)
         assert [topic.name for topic in old.topics] == ["mine"]
+
+
+async def test_offsets_are_deleted_as_far_as_allowed(node: KafkaNode, alice: Peer) -> None:
+    grant(node, (GROUP, "g", Operation.ALL), (TOPIC, "mine", READ), (TOPIC, "theirs", READ))
+    topics = [
+        offset_commit.OffsetCommitRequestTopic(
+            name=name, partitions=[offset_commit.OffsetCommitRequestPartition(committed_offset=1)]
+        )
+        for name in ("mine", "theirs")
+    ]
+    commit = offset_commit.OffsetCommitRequest(group_id="g", topics=topics)
+    await alice.ask(commit, offset_commit.OffsetCommitResponse, 9)
+    grant(node, (GROUP, "g", Operation.ALL), (TOPIC, "mine", READ))
+    doomed = [
+        offset_delete.OffsetDeleteRequestTopic(
+            name=name, partitions=[offset_delete.OffsetDeleteRequestPartition()]
+        )
+        for name in ("mine", "theirs", "absent")
+    ]
+    request = offset_delete.OffsetDeleteRequest(group_id="g", topics=doomed)
+    answer = await alice.ask(request, offset_delete.OffsetDeleteResponse, 0)
+    assert answer.error_code == 0
+    codes = {topic.name: topic.partitions[0].error_code for topic in answer.topics}
+    assert codes == {"mine": 0, "theirs": DENIED, "absent": DENIED}
+    left = await node.broker.groups.fetch_offsets("g")
+    assert [offset.topic for offset in left] == ["theirs"]
 
 
 async def test_groups_are_listed_as_far_as_they_may_be_seen(node: KafkaNode, alice: Peer) -> None:

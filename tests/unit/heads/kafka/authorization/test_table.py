@@ -125,6 +125,15 @@ async def test_every_api_that_is_advertised_has_a_case(node: KafkaNode) -> None:
         assert key in checked, f"{name}: write a case of it in cases.py"
 
 
+async def test_every_api_whose_items_are_refused_one_by_one_can_refuse_them(node: KafkaNode) -> None:
+    """Else what is refused beside others would have no answer."""
+    for key, api in node.head.apis.items():
+        run = CHECKS[key].run
+        if run is not None and run.__qualname__.startswith("each."):
+            assert api.handler is not None
+            assert api.handler.refuse is not None, f"{APIS[key].name} needs a refuse of its own"
+
+
 def test_an_api_without_a_line_is_not_served() -> None:
     with pytest.raises(ValueError, match="has no line"):
         check_table([*CHECKS, 85])
