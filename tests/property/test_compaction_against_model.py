@@ -135,8 +135,7 @@ class World:
         if not commit:
             stable = min((each.first_offset for each in self.open.values()), default=marker + 1)
             aborted = AbortedTransaction(producer, transaction.first_offset, marker, stable)
-            if aborted not in self.log.active.transaction_index.read_all():
-                self.log.active.transaction_index.append(aborted)
+            assert self.log.active.transaction_index.read_all()[-1] == aborted
             for offset in transaction.offsets:
                 self.written[offset].is_aborted = True
 
@@ -282,7 +281,7 @@ class World:
                 entry = self.log.producers.get(producer)
                 assert entry is not None
                 assert entry.last_sequence == sequence - 1
-        first = self.log.producers.first_open_transaction_offset()
+        first = next(iter(self.log.producers.open_transactions.values()), None)
         assert first == min((each.first_offset for each in self.open.values()), default=None)
 
     def check(self) -> None:

@@ -38,6 +38,7 @@ from mainstem.core.image import Endpoint, TopicImage
 from mainstem.core.ports import NewTopic
 from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
+from mainstem.core.transactions.ports import TransactionVerifier
 from mainstem.heads.kafka.access import OPEN, ListenerAccess
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.heads.session import Part, PendingAnswer, ReceiveBuffers
@@ -62,7 +63,12 @@ M = TypeVar("M", bound=Message)
 
 
 class KafkaNode:
-    def __init__(self, directory: Path, options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        options: Mapping[str, str] | None = None,
+        verifier: TransactionVerifier | None = None,
+    ) -> None:
         settings = {
             "offsets.topic.num.partitions": "3",
             "group.initial.rebalance.delay.ms": "0",
@@ -74,6 +80,7 @@ class KafkaNode:
         self.authorizer: Authorizer | None = None
         self.log_paths = [str(directory / name) for name in ("logs-1", "logs-2")]
         self._directory = directory
+        self._verifier = verifier
         self._steps = AsyncExitStack()
 
     async def start(self) -> KafkaNode:
@@ -123,6 +130,7 @@ class KafkaNode:
             config=config,
             acls=AclController(MetadataWriter(self.store, self.follower, self.membership), self.follower),
             authorizer=self.authorizer,
+            verifier=self._verifier,
         )
         self.broker = Broker(services)
         self.head = KafkaHead(self.broker)

@@ -251,3 +251,12 @@ class LogOptions:
         unit=_MS,
         minimum=1,
     )
+    transaction_partition_verification_enable: bool = _broker(
+        "transaction.partition.verification.enable",
+        Kind.BOOLEAN,
+        True,
+        "Whether a partition asks the transaction coordinator before it takes the first batch of a "
+        "transaction. Without it a write that comes too late can leave a transaction open for ever. Clients "
+        "that add partitions by writing to them (transaction version 2) are always checked.",
+        is_dynamic=True,
+    )

@@ -17,6 +17,7 @@ from mainstem.core.errors import (
     InconsistentTopicId,
     InvalidRequest,
     InvalidTopicName,
+    InvalidTransactionState,
     NotEnoughReplicas,
     UnknownTopicId,
 )
@@ -31,10 +32,19 @@ from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
 from mainstem.core.slices import Slices
+from mainstem.core.transactions.admission import TransactionAdmission
+from mainstem.core.transactions.marker_writes import LocalMarkers
+from mainstem.core.transactions.ports import TransactionVerifier
+from mainstem.core.transactions.produce import (
+    HeldBatches,
+    ProduceTransaction,
+    TransactionalProduce,
+    producer_of,
+)
 from mainstem.log.directories import DirectoryDescription as DirectoryDescription
 from mainstem.log.directories import LogDirectories
 from mainstem.log.timestamp_lookup import TimestampOffset
-from mainstem.log.validation import stage_batches
+from mainstem.log.validation import PLAIN_ATTRIBUTES, TRANSACTIONAL_ATTRIBUTES, stage_batches
 from mainstem.model.batch import Buffer
 from mainstem.model.errors import MainstemError, PeerError
 from mainstem.model.ids import ZERO_TOPIC_ID, TopicId, TopicPartition
@@ -72,6 +82,7 @@ class BrokerServices:
     config: Callable[[], BrokerConfig]
     acls: AclAdmin
     authorizer: Authorizer | None = None  # None: everybody may do everything
+    verifier: TransactionVerifier | None = None  # None: there is no transaction coordinator
 
 
 class Broker:
@@ -88,6 +99,11 @@ class Broker:
         self._turn = services.turn
         self._config = services.config
         self._producer_ids = ProducerIds(services.admin)
+        self.markers = LocalMarkers(services.replicas, services.groups, services.clock)
+        self._transactional: TransactionalProduce | None = None
+        if services.verifier is not None:
+            admission = TransactionAdmission(services.verifier, services.config)
+            self._transactional = TransactionalProduce(admission, services.turn)
         self._waiting: set[ProduceRequest] = set()  # only those that wait for a flush
         self._sweep: TimerHandle | None = None
 
@@ -101,11 +117,22 @@ class Broker:
 
     # ------------------------------------------------------------------ produce and fetch
 
-    def produce(
-        self, entries: Sequence[ProduceEntry], *, acks: int, timeout_ms: int, done: ProduceDone
-    ) -> None:
-        """Writes at the end of this turn; `done` gets a result per entry, in their order.
+    @property
+    def serves_transactions(self) -> bool:
+        return self._transactional is not None
 
+    def produce(
+        self,
+        entries: Sequence[ProduceEntry],
+        *,
+        acks: int,
+        timeout_ms: int,
+        done: ProduceDone,
+        transaction: ProduceTransaction | None = None,
+    ) -> None:
+        """Writes at the end of this turn, or once the transaction is verified.
+
+        `done` gets a result per entry, in their order.
         The records' memory must stay as it is until `done` was called, and where a result says that
         time ran out, for good: the write may still be under way.
         """
@@ -116,6 +143,8 @@ class Broker:
         waits_for_disk = False
         partitions = self.replicas.partitions
         now_ms = self.clock.now_ms()
+        legal_attributes = PLAIN_ATTRIBUTES if transaction is None else TRANSACTIONAL_ATTRIBUTES
+        held: dict[tuple[int, int], list[HeldBatches]] = {}
         for index, entry in enumerate(entries):
             partition = partitions.get((entry.topic, entry.partition))
             try:
@@ -129,7 +158,8 @@ class Broker:
                     )
                 if entry.records is None:
                     raise InvalidRequest(f"no records for {partition.topic_partition}")
-                batches = stage_batches(entry.records, config, now_ms)
+                batches = stage_batches(entry.records, config, now_ms, legal_attributes)
+                producer = None if transaction is None else producer_of(batches)
             except PeerError as error:
                 request.complete(index, ProduceResult(-1, -1, -1, error.without_trace()))
                 continue
@@ -137,11 +167,29 @@ class Broker:
                 request.complete(index, ProduceResult(-1, -1, -1, error))
                 continue
             waits_for_disk |= config.acks_after == "disk"
+            if producer is not None:
+                held.setdefault(producer, []).append(HeldBatches(index, partition, batches))
+                continue
             if partition.stage(batches, request, index):
                 self._turn.add(partition)
-        if waits_for_disk and timeout_ms > 0:
+        if transaction is not None and held:
+            self._produce_transactional(transaction, held, request)
+        if (waits_for_disk or held) and timeout_ms > 0:
             request.deadline_ms = self.clock.monotonic_ms() + timeout_ms
             self._turn.defer(lambda: self._wait_for(request))
+
+    def _produce_transactional(
+        self,
+        transaction: ProduceTransaction,
+        held: dict[tuple[int, int], list[HeldBatches]],
+        request: ProduceRequest,
+    ) -> None:
+        if self._transactional is not None:
+            self._transactional.produce(transaction, held, request)
+            return
+        error = InvalidTransactionState("this broker has no transaction coordinator")
+        for each in [each for of_one in held.values() for each in of_one]:
+            request.complete(each.place, ProduceResult(-1, -1, -1, error))
 
     def fetch(
         self,
@@ -244,6 +292,8 @@ class Broker:
         return topic_partition in self.replicas.partitions
 
     def close(self) -> None:
+        if self._transactional is not None:
+            self._transactional.close()
         if self._sweep is not None:
             self._sweep.cancel()
             self._sweep = None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mainstem.core.append_turn import AppendTurn
-from mainstem.core.partition import FetchResult, Partition
+from mainstem.core.partition import READ_COMMITTED, FetchResult, Partition
 from mainstem.model.errors import MainstemError, PeerError
 from mainstem.model.ids import ZERO_TOPIC_ID, TopicId
 from mainstem.ports.clock import Clock, TimerHandle
@@ -76,8 +76,8 @@ class FetchRequest:
         self._done = None
         self._stop_watching()
 
-    def on_committed(self, added_bytes: int) -> None:
-        self._missing_bytes -= added_bytes
+    def on_committed(self, added_bytes: int, added_stable_bytes: int) -> None:
+        self._missing_bytes -= added_stable_bytes if self._limits.isolation == READ_COMMITTED else added_bytes
         if self._missing_bytes <= 0:
             self._wake()
 

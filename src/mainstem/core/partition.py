@@ -1,12 +1,14 @@
 """A partition that this node leads: what is written, what is committed, and who waits for it.
 
-Three offsets, each at most the next, describe a partition at any moment:
+Four offsets, each at most the next, describe a partition at any moment:
 
-    log start  <=  high watermark  <=  log end
+    log start  <=  last stable offset  <=  high watermark  <=  log end
 
 - *log end*: the next offset to be given out; everything below is in the log.
 - *high watermark*: everything below is committed. Consumers read below it, and a producer that asked
   for an acknowledgement is answered once it has passed the last record. Never goes back.
+- *last stable offset*: below it every transaction has ended, and its marker is committed. Readers of
+  committed data stop here; without transactions it is the high watermark.
 - *log start*: everything below was deleted, by retention or on request.
 
 With one replica a run is committed when its own storage took it: at once where `acks.after` is
@@ -26,17 +28,21 @@ from typing import NamedTuple, Protocol
 
 from mainstem.config.topic import TopicConfig
 from mainstem.core.errors import FencedLeaderEpoch, PolicyViolation, StorageFailed, UnknownLeaderEpoch
+from mainstem.core.transactions.unverified_writes import UnverifiedWrites
 from mainstem.log.durability import Durability
 from mainstem.log.errors import LogCorrupt, OffsetOutOfRange
 from mainstem.log.log_slice import LogSlice
 from mainstem.log.partition_log import PartitionLog
+from mainstem.log.producer_state import NOTHING_UNSTABLE
 from mainstem.log.staged import AppendOutcome, AppendRun, StagedBatch
+from mainstem.log.transaction_index import AbortedTransaction
 from mainstem.model.batch import NO_LEADER_EPOCH, BatchHeader, Buffer, parse_header
 from mainstem.model.errors import DiskError, MainstemError
 from mainstem.model.ids import TopicId, TopicPartition
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
+_MANY_BYTES = 1 << 62
 
 
 class ProduceResult(NamedTuple):
@@ -52,6 +58,7 @@ class FetchResult(NamedTuple):
     last_stable_offset: int
     log_start_offset: int
     records: LogSlice | None
+    aborted: Sequence[AbortedTransaction] = ()  # with records among these; only for read_committed
 
 
 class ProduceSlot(Protocol):
@@ -63,7 +70,9 @@ class ProduceSlot(Protocol):
 class ReadWaiter(Protocol):
     """A fetch that waits until more is committed."""
 
-    def on_committed(self, added_bytes: int) -> None: ...
+    def on_committed(self, added_bytes: int, added_stable_bytes: int) -> None:
+        """So much came below the high watermark, and below the last stable offset."""
+        ...
 
     def on_gone(self) -> None:
         """The partition moved away or failed: waiting is over."""
@@ -105,6 +114,8 @@ class Partition:
         self._staged: list[_Staged] = []
         self._awaiting: deque[_AwaitingCommit] = deque()
         self._readers: set[ReadWaiter] = set()
+        self.unverified: dict[int, UnverifiedWrites] = {}  # by producer id
+        log.producers.settle(self.high_watermark)
 
     # ------------------------------------------------------------------ offsets
 
@@ -122,8 +133,11 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed readers stop; the high watermark while nothing is transactional."""
-        return self.high_watermark
+        """Where read_committed readers stop."""
+        unstable = self.log.producers.first_unstable_offset
+        if unstable >= self.high_watermark:
+            return self.high_watermark
+        return max(unstable, self.log.log_start_offset)
 
     @property
     def config(self) -> TopicConfig:
@@ -190,6 +204,11 @@ class Partition:
         self._commit(run)
         return run.next_offset - 1
 
+    def when_committed(self, on_committed: Callable[[Exception | None], None]) -> None:
+        """Calls once all that is in the log now is committed; perhaps before this returns."""
+        self._awaiting.append(_AwaitingCommit(self.log.log_end_offset, on_committed))
+        self._answer_up_to_high_watermark()
+
     def _commit(self, run: AppendRun) -> None:
         """Makes `run` committed, now or when its storage says so."""
         if run.next_offset == run.first_offset:  # nothing but duplicates and refusals
@@ -216,12 +235,22 @@ class Partition:
     def _advance(self, offset: int, added_bytes: int) -> None:
         if offset <= self.high_watermark:
             return
-        self.high_watermark = offset
+        stable_bytes = added_bytes
+        producers = self.log.producers
+        if producers.first_unstable_offset == NOTHING_UNSTABLE:
+            self.high_watermark = offset
+        else:
+            stable_before = self.last_stable_offset
+            self.high_watermark = offset
+            if producers.has_ended:
+                producers.settle(offset)
+            # What lay unstable until now may be much: readers look again how much it is.
+            stable_bytes = _MANY_BYTES if self.last_stable_offset > stable_before else 0
         if self._awaiting:
             self._answer_up_to_high_watermark()
         if self._readers:
             for reader in tuple(self._readers):
-                reader.on_committed(added_bytes)
+                reader.on_committed(added_bytes, stable_bytes)
 
     def _answer_up_to_high_watermark(self) -> None:
         awaiting = self._awaiting
@@ -258,6 +287,9 @@ class Partition:
         awaiting, self._awaiting = self._awaiting, deque()
         for waiting in awaiting:
             waiting.finish(reason)
+        unverified, self.unverified = self.unverified, {}
+        for writes in unverified.values():
+            writes.finish(reason)
         readers, self._readers = self._readers, set()
         for reader in readers:
             reader.on_gone()
@@ -268,21 +300,25 @@ class Partition:
         """What a consumer gets at `offset`. Raises OffsetOutOfRange."""
         log = self.log
         high_watermark = self.high_watermark
-        limit = self.last_stable_offset if isolation == READ_COMMITTED else high_watermark
+        last_stable = self.last_stable_offset
+        limit = last_stable if isolation == READ_COMMITTED else high_watermark
         start = log.log_start_offset
         if offset >= limit or offset < start:
             if offset < start or offset > log.log_end_offset:
                 raise OffsetOutOfRange(offset, start, log.log_end_offset)
-            return FetchResult(None, high_watermark, self.last_stable_offset, start, None)
+            return FetchResult(None, high_watermark, last_stable, start, None)
         if max_bytes <= 0 and not at_least_one:
-            return FetchResult(None, high_watermark, self.last_stable_offset, start, None)
+            return FetchResult(None, high_watermark, last_stable, start, None)
+        aborted: Sequence[AbortedTransaction] = ()
         try:
             records = log.locate(offset, max_bytes, limit, at_least_one=at_least_one)
+            if isolation == READ_COMMITTED and records is not None:
+                aborted = log.aborted_in(offset, records, limit)
         except DiskError as error:
             raise self._storage_error(error) from error
         if records is not None:
             self.bytes_out += records.length
-        return FetchResult(None, high_watermark, self.last_stable_offset, start, records)
+        return FetchResult(None, high_watermark, last_stable, start, records, aborted)
 
     def delete_records(self, before_offset: int) -> int:
         """Moves the log start up to the offset; where it is now."""

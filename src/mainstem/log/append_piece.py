@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mainstem.log.producer_state import ProducerEntry, ProducerStates
+from mainstem.log.producer_state import EndedTransaction, ProducerEntry, ProducerStates
 from mainstem.log.segment import Segment
 from mainstem.log.staged import AppendOutcome, StagedBatch
 from mainstem.model.batch import LENGTH_PREFIX_BYTES, LOG_APPEND_TIME_BIT, PREFIX, PREFIX_BYTES, Buffer
@@ -31,6 +31,7 @@ class RollLimits(NamedTuple):
 class AppendPiece:
     __slots__ = (
         "buffers",
+        "ended",
         "index_entries",
         "max_timestamp",
         "next_batch",
@@ -59,6 +60,7 @@ class AppendPiece:
         self.max_timestamp = segment.max_timestamp
         self.offset_of_max_timestamp = segment.offset_of_max_timestamp
         self.undo: dict[int, ProducerEntry | None] = {}
+        self.ended: list[EndedTransaction] = []  # by the markers among the batches
 
     def plan(
         self,
@@ -131,7 +133,9 @@ class AppendPiece:
             return AppendOutcome(known.first_offset, time_ms, None, True)
         self.undo.setdefault(header.producer_id, previous)
         if header.is_control:
-            producers.update_from_marker(header, batch.body)
+            ended = producers.update_from_marker(header, batch.body, offset)
+            if ended is not None:
+                self.ended.append(ended)
         else:
             producers.update(header, offset)
         return None

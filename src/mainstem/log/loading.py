@@ -37,6 +37,7 @@ from mainstem.log.producer_state import ProducerStates
 from mainstem.log.segment import Segment
 from mainstem.log.segment_recovery import has_sound_indexes, recover_segment
 from mainstem.log.storage import LogStorage
+from mainstem.log.transaction_index import AbortedTransaction
 from mainstem.model.batch import BatchHeader
 from mainstem.model.ids import TopicId, TopicPartition
 
@@ -132,6 +133,7 @@ class _Recovery:
         self._epochs = self._load_epochs()
         self._producers = ProducerStates()
         self._producers_end = 0  # producers are as of this offset
+        self._aborted: list[AbortedTransaction] = []  # by markers of the segment that is read
         self._now_ms = storage.clock.now_ms()
 
     def run(self) -> PartitionLog:
@@ -195,8 +197,10 @@ class _Recovery:
         if header.leader_epoch > self._epochs.latest_epoch:
             self._epochs.assign(header.leader_epoch, header.base_offset)
         if header.base_offset >= self._producers_end:
-            self._producers.replay(header, batch)
+            ended = self._producers.replay(header, batch)
             self._producers_end = header.next_offset
+            if ended is not None and ended.is_aborted:
+                self._aborted.append(AbortedTransaction(*ended[:4]))
 
     def _replay_unread(self, segment: Segment, end_offset: int) -> None:
         """Brings the producers up to `end_offset` from a segment that needs no other look."""
@@ -260,11 +264,14 @@ class _Recovery:
         """Where the segment ends."""
         file_bytes = segment.size_bytes
         trusted_offset = self._recovery_point
+        replayed_from = self._producers_end
+        self._aborted = []
         try:
             self._replay_unread(segment, trusted_offset)
         except LogCorrupt:
             trusted_offset = 0  # every batch is checked, and the log ends before the first damaged one
         next_offset, cut_bytes = self._recover(segment, trusted_offset)
+        self._mend_transaction_index(segment, replayed_from)
         if cut_bytes:
             _logger.warning(
                 "%s: cut %d of %d bytes behind offset %d, which were not written whole",
@@ -284,6 +291,13 @@ class _Recovery:
             on_batch=self._replay,
         )
         return recovered.next_offset, recovered.cut_bytes
+
+    def _mend_transaction_index(self, segment: Segment, replayed_from: int) -> None:
+        """Entries below what was replayed were stored with their markers, all others are made anew."""
+        index = segment.transaction_index
+        entries = [*index.read_sound(segment.base_offset, replayed_from), *self._aborted]
+        if entries or index.entry_count():
+            segment.replace_aborted(entries)
 
     def _put_aside(self, offsets: list[int], end_offset: int) -> None:
         _logger.error(

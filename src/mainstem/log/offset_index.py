@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from struct import Struct
 from typing import Final
 
@@ -167,6 +167,27 @@ class OffsetIndex:
         offsets, positions = _to_columns(file.read((end - start) * ENTRY_BYTES, start * ENTRY_BYTES))
         found = bisect_right(offsets, relative_offset)
         return positions[found - 1] if found else 0
+
+    def offset_at_or_after(self, position: int) -> int | None:
+        """The relative offset of the first entry at or after the position; None when there is none."""
+        warm = self._load()
+        if warm.first and (not warm.positions or position < warm.positions[0]):
+            return self._offset_at_or_after_cold(position, warm.first)
+        number = bisect_left(warm.positions, position)
+        return warm.offsets[number] if number < len(warm.offsets) else None
+
+    def _offset_at_or_after_cold(self, position: int, end: int) -> int:
+        """Where the warm section begins at a higher position."""
+        file = self._files.get(self.path)
+        start, found = 0, 0
+        while start < end:
+            middle = (start + end) // 2
+            offset, at = ENTRY.unpack(file.read(ENTRY_BYTES, middle * ENTRY_BYTES))
+            if at >= position:
+                end, found = middle, offset
+            else:
+                start = middle + 1
+        return found or self._load().offsets[0]
 
     def truncate(self, relative_offset: int, position: int) -> None:
         """Keeps the entries below both the offset and the position. For truncation and recovery."""

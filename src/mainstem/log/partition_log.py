@@ -25,6 +25,7 @@ from typing import Final, TypeVar
 
 from mainstem.config.topic_options import TopicConfig
 from mainstem.log import timestamp_lookup
+from mainstem.log.aborted_lookup import find_aborted
 from mainstem.log.append_piece import AppendPiece, RollLimits
 from mainstem.log.batch_reader import read_batches
 from mainstem.log.clean_state import CleanState, SegmentState
@@ -43,12 +44,13 @@ from mainstem.log.leader_epochs import LeaderEpochs
 from mainstem.log.log_slice import LogSlice
 from mainstem.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, file_name
 from mainstem.log.producer_snapshot import snapshot_offsets, snapshot_path, write_snapshot
-from mainstem.log.producer_state import ProducerStates
+from mainstem.log.producer_state import EndedTransaction, ProducerStates
 from mainstem.log.retention import PendingDeletions, count_due_segments
 from mainstem.log.segment import Segment
 from mainstem.log.staged import AppendOutcome, AppendRun, StagedBatch
 from mainstem.log.storage import LogStorage
 from mainstem.log.timestamp_lookup import TimestampOffset
+from mainstem.log.transaction_index import AbortedTransaction
 from mainstem.model.batch import BatchHeader, Buffer, parse_header
 from mainstem.model.crc import crc32c
 from mainstem.model.errors import DiskError
@@ -106,6 +108,7 @@ class PartitionLog:
         self._flushing = threading.Lock()
         self._flush_failure: OSError | None = None
         self._pending_deletions = PendingDeletions()
+        self._aborting: list[Segment] | None = None  # those with aborted transactions; None: to be found
         self._roll_after_ms = self._jittered_segment_ms()
 
     def __repr__(self) -> str:
@@ -220,6 +223,8 @@ class PartitionLog:
             return 0
         segment = self.active
         try:
+            if piece.ended:
+                self._note_aborted(segment, piece.ended)
             size_bytes = segment.log_file().write(piece.buffers, segment.size_bytes)
         except OSError as error:
             piece.roll_back(self.producers)
@@ -229,6 +234,8 @@ class PartitionLog:
                 is_passing=is_passing(error),
             ) from error
         piece.apply(segment)
+        if piece.ended:
+            self.producers.note_ended(piece.ended)
         self.log_end_offset = piece.next_offset
         self._appended_bytes += size_bytes
         return size_bytes
@@ -236,10 +243,20 @@ class PartitionLog:
     def _cut_torn_write(self, segment: Segment, cause: OSError) -> None:
         try:
             segment.log_file().truncate(segment.size_bytes)
+            if segment.aborted_count:
+                segment.forget_aborted(self.log_end_offset)
         except OSError as error:
             raise LogDirectoryFailed(
                 f"{segment.log_path} cannot be written ({cause}) nor cut back ({error})"
             ) from cause
+
+    def _note_aborted(self, segment: Segment, ended: Sequence[EndedTransaction]) -> None:
+        """Indexes those that were aborted, before their markers are written."""
+        aborted = [AbortedTransaction(*each[:4]) for each in ended if each.is_aborted]
+        if aborted:
+            self._has_new_names |= segment.aborted_count == 0
+            segment.note_aborted(aborted)
+            self._aborting = None
 
     def append_recovered(self, batches: Buffer) -> None:
         """Appends whole batches with offsets and epochs of their own, the first at the log's end."""
@@ -259,6 +276,10 @@ class PartitionLog:
     def _append_as_it_is(self, batch: memoryview, header: BatchHeader) -> None:
         segment = self.active
         position = segment.size_bytes
+        ended = self.producers.replay(header, batch)
+        if ended is not None:
+            self._note_aborted(segment, (ended,))
+            self.producers.note_ended((ended,))
         segment.log_file().write((batch,), position)
         self.epochs.assign(header.leader_epoch, header.base_offset)
         segment.note_timestamp(header.max_timestamp, header.last_offset)
@@ -271,7 +292,6 @@ class PartitionLog:
         segment.bytes_since_index_entry += len(batch)
         segment.size_bytes = position + len(batch)
         segment.is_index_dirty = True
-        self.producers.replay(header, batch)
         self.log_end_offset = header.next_offset
         self._appended_bytes += len(batch)
 
@@ -306,6 +326,7 @@ class PartitionLog:
     def _replace_segments(self, segments: tuple[Segment, ...]) -> None:
         self._base_offsets = [segment.base_offset for segment in segments]
         self.segments = segments
+        self._aborting = None
 
     def roll_if_due(self, now_ms: int) -> bool:
         """Rolls an active segment that this process has filled for longer than `segment.ms`.
@@ -483,6 +504,14 @@ class PartitionLog:
             return recent[0]
         span = segment.find(offset)
         return segment.size_bytes if span is None else span.position
+
+    def aborted_in(self, offset: int, found: LogSlice, limit_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions with records in what `locate` found at `offset` before the limit."""
+        if self._aborting is None:
+            self._aborting = [segment for segment in self.segments if segment.aborted_count]
+        if not self._aborting:
+            return []
+        return find_aborted(self.segments, self._aborting, offset, found, limit_offset)
 
     def read_batches(
         self, from_offset: int, limit_offset: int, chunk_bytes: int

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -32,7 +32,7 @@ from mainstem.log.names import (
 from mainstem.log.offset_index import MAX_RELATIVE_OFFSET, OffsetIndex
 from mainstem.log.open_files import OpenFiles, PinnedFiles
 from mainstem.log.time_index import TimeIndex
-from mainstem.log.transaction_index import TransactionIndex
+from mainstem.log.transaction_index import AbortedTransaction, TransactionIndex
 from mainstem.model.batch import HEADER_BYTES, LENGTH_PREFIX_BYTES, NO_TIMESTAMP, BatchHeader, parse_header
 from mainstem.ports.disk import Disk, File
 
@@ -64,6 +64,7 @@ class RecentBatches:
 
 class Segment:
     __slots__ = (
+        "_aborted_count",
         "_directory",
         "_files",
         "_max_timestamp",
@@ -75,6 +76,7 @@ class Segment:
         "bytes_since_index_entry",
         "created_ms",
         "is_index_dirty",
+        "is_transaction_index_dirty",
         "log_path",
         "recent",
         "size_bytes",
@@ -96,6 +98,7 @@ class Segment:
         self.log_path = f"{directory}/{file_name(base_offset, LOG_SUFFIX)}"
         self.bytes_since_index_entry = 0
         self.is_index_dirty = is_new  # indexes changed since they were last synced
+        self.is_transaction_index_dirty = False
         self.recent: RecentBatches | None = None  # only of the active segment, once it was appended to
         self._directory = directory
         self._files = files
@@ -104,6 +107,7 @@ class Segment:
         )
         self._time_index = TimeIndex(files, self.path(TIME_INDEX_SUFFIX), is_new=True) if is_new else None
         # None: not known yet, to be read from the files
+        self._aborted_count: int | None = 0 if is_new else None
         self._max_timestamp: int | None = NO_TIMESTAMP if is_new else None
         self._offset_of_max_timestamp = base_offset
         self._roll_timestamp: int | None = None
@@ -159,6 +163,31 @@ class Segment:
     @property
     def transaction_index(self) -> TransactionIndex:
         return TransactionIndex(self._files, self.path(TRANSACTION_INDEX_SUFFIX))
+
+    # --- aborted transactions
+
+    @property
+    def aborted_count(self) -> int:
+        """How many aborted transactions have their marker here."""
+        if self._aborted_count is None:
+            self._aborted_count = self.transaction_index.entry_count()
+        return self._aborted_count
+
+    def note_aborted(self, aborted: Sequence[AbortedTransaction]) -> None:
+        self.transaction_index.append(aborted)
+        self._aborted_count = self.aborted_count + len(aborted)
+        self.is_transaction_index_dirty = True
+
+    def replace_aborted(self, aborted: Sequence[AbortedTransaction]) -> None:
+        self.transaction_index.replace(aborted)
+        self._aborted_count = len(aborted)
+        self.is_transaction_index_dirty = True
+
+    def forget_aborted(self, offset: int) -> None:
+        """Drops those whose marker lies at or above the offset."""
+        self.transaction_index.truncate(offset)
+        self._aborted_count = None
+        self.is_transaction_index_dirty = True
 
     # --- timestamps
 
@@ -246,7 +275,7 @@ class Segment:
         relative = span.base_offset - self.base_offset
         self.offset_index.truncate(relative, span.position)
         self.time_index.truncate(relative)
-        self.transaction_index.truncate(span.base_offset)
+        self.forget_aborted(span.base_offset)
         self.is_index_dirty = True
         self.bytes_since_index_entry = 0
         self._max_timestamp = None
@@ -256,11 +285,13 @@ class Segment:
     def sync(self, *, with_indexes: bool) -> None:
         """Blocks until the log file, and its indexes if they changed, are on stable storage."""
         self.log_file().sync()
+        if self.is_transaction_index_dirty:  # recovery believes what it says of the log that was stored
+            self.is_transaction_index_dirty = False
+            self.transaction_index.sync()
         if with_indexes and self.is_index_dirty:
             self.is_index_dirty = False
             self.offset_index.sync()
             self.time_index.sync()
-            self.transaction_index.sync()
 
     def rename(self, disk: Disk, added_suffix: str) -> list[str]:
         """Renames what files there are; the new paths."""

@@ -4,7 +4,8 @@ What lies below `trusted_offset` was on stable storage when the process ended an
 far as the offset index leads to its end; the index itself was perhaps not stored, so it is used only as
 far as its entries rise and the entry that is followed leads to a batch. From there on every batch is
 checked: its length, its checksum, that its offsets rise. The first that is not whole ends the segment;
-what follows is cut off. Index entries from there on are made anew.
+what follows is cut off. Index entries from there on are made anew; those of aborted transactions need to
+know the producers, and are `loading`'s.
 
 An index that is missing or damaged costs a scan of the whole segment, and nothing else.
 """
@@ -84,7 +85,6 @@ def recover_segment(
     _add_time(time_entries, newest)
     segment.offset_index.replace(offset_entries)
     segment.time_index.replace(time_entries)
-    segment.transaction_index.truncate(next_offset)
     segment.is_index_dirty = True
     segment.bytes_since_index_entry = since_entry
     return RecoveredSegment(next_offset, cut_bytes)

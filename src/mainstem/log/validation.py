@@ -23,6 +23,7 @@ from mainstem.log.errors import (
     CorruptBatch,
     InvalidRecord,
     InvalidTimestamp,
+    TransactionalIdRequired,
     UnsupportedBatchFormat,
     UnsupportedCompression,
 )
@@ -32,7 +33,6 @@ from mainstem.model.batch import (
     CODEC_MASK,
     CONTROL_BIT,
     CRC_START,
-    DELETE_HORIZON_BIT,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
     MAGIC,
@@ -49,19 +49,20 @@ from mainstem.model.records import Record, can_hold, read_records, seal_batch
 # producers fill a batch up to a size before compression, so even the best compressed are far below.
 MAX_DECODED_BYTES: Final = 64 * 1024 * 1024
 MAX_DECODED_RECORDS: Final = 500_000
-_LEGAL_ATTRIBUTES: Final = (
-    CODEC_MASK | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
-)
+PLAIN_ATTRIBUTES: Final = CODEC_MASK | LOG_APPEND_TIME_BIT  # what a producer's batch may have
+TRANSACTIONAL_ATTRIBUTES: Final = PLAIN_ATTRIBUTES | TRANSACTIONAL_BIT  # under a transactional id
 
 
-def stage_batches(records: Buffer, config: TopicConfig, now_ms: int) -> list[StagedBatch]:
+def stage_batches(
+    records: Buffer, config: TopicConfig, now_ms: int, legal_attributes: int = PLAIN_ATTRIBUTES
+) -> list[StagedBatch]:
     """The batches in `records`, each fit to be appended. Raises for the first that is not."""
     end = len(records)
     if end < HEADER_BYTES:
         raise CorruptBatch(f"{end} bytes hold no record batch")
     header = parse_header(records)
     if header.size_bytes == end:  # what producers send: one batch
-        return [_stage(records, header, config, now_ms)]
+        return [_stage(records, header, config, now_ms, legal_attributes)]
     staged: list[StagedBatch] = []
     view = memoryview(records)
     position = 0
@@ -73,7 +74,8 @@ def stage_batches(records: Buffer, config: TopicConfig, now_ms: int) -> list[Sta
         if size < HEADER_BYTES or position + size > end:
             _check_magic(header)
             raise CorruptBatch(f"a batch claims {size} bytes where {end - position} came")
-        staged.append(_stage(view[position : position + size], header, config, now_ms))
+        batch = view[position : position + size]
+        staged.append(_stage(batch, header, config, now_ms, legal_attributes))
         position += size
     return staged
 
@@ -88,7 +90,9 @@ def _check_magic(header: BatchHeader) -> None:
         raise CorruptBatch(f"there is no batch format {header.magic}")
 
 
-def _stage(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int) -> StagedBatch:
+def _stage(
+    batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int, legal_attributes: int
+) -> StagedBatch:
     _check_magic(header)
     if header.size_bytes > config.max_message_bytes:
         raise BatchTooLarge(
@@ -97,7 +101,7 @@ def _stage(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int)
         )
     if crc32c(memoryview(batch)[CRC_START:]) != header.crc:
         raise CorruptBatch("the checksum of the batch is wrong: it was damaged on its way")
-    _check_header(header)
+    _check_header(header, legal_attributes)
     if header.codec > compression.ZSTD:
         raise UnsupportedCompression(f"there is no compression codec {header.codec}")
     if not can_hold(header):
@@ -109,12 +113,14 @@ def _stage(batch: Buffer, header: BatchHeader, config: TopicConfig, now_ms: int)
     return _as_the_topic_wants(batch, header, config, now_ms)
 
 
-def _check_header(header: BatchHeader) -> None:
+def _check_header(header: BatchHeader, legal_attributes: int) -> None:
     attributes, count = header.attributes, header.record_count
-    if attributes & ~_LEGAL_ATTRIBUTES or attributes & DELETE_HORIZON_BIT:
+    if attributes & ~legal_attributes:
+        if attributes & TRANSACTIONAL_BIT and not attributes & ~TRANSACTIONAL_ATTRIBUTES:
+            raise TransactionalIdRequired("a transactional batch needs a request with a transactional id")
+        if attributes & CONTROL_BIT:
+            raise InvalidRecord("clients may not write control records")
         raise InvalidRecord(f"the attributes {attributes:#06x} are not a producer's")
-    if attributes & CONTROL_BIT:
-        raise InvalidRecord("clients may not write control records")
     if count < 1 or header.last_offset_delta != count - 1:
         raise InvalidRecord(f"{count} records cannot end at offset delta {header.last_offset_delta}")
     if header.producer_id >= 0:

@@ -6,16 +6,21 @@ from mainstem.core.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     InvalidCommitOffsetSize,
+    InvalidProducerEpoch,
+    InvalidTransactionState,
     LeaderNotAvailable,
     NotCoordinator,
     NotLeaderOrFollower,
+    TransactionCoordinatorFenced,
 )
 from mainstem.log.errors import BatchTooLarge
 
 
 def coordinator_error(error: Exception) -> Exception:
-    """Every such error but a record too large makes a client look for its coordinator and try again."""
+    """Most make a client look for its coordinator and try again; not what is wrong with what it wrote."""
     if isinstance(error, (NotCoordinator, CoordinatorNotAvailable, CoordinatorLoadInProgress)):
+        return error
+    if isinstance(error, (InvalidProducerEpoch, InvalidTransactionState, TransactionCoordinatorFenced)):
         return error
     if isinstance(error, (NotLeaderOrFollower, LeaderNotAvailable)):
         return NotCoordinator(str(error))

@@ -38,10 +38,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, Generic, Protocol, TypeVar
 
 from mainstem.core.coordinator.errors import coordinator_error
-from mainstem.core.coordinator.loading import LoadedChunk, read_chunk
+from mainstem.core.coordinator.loading import LoadedChunk, PendingRecord, TransactionEnd, read_chunk
 from mainstem.core.coordinator.result import Result
 from mainstem.core.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator
-from mainstem.model.batch import BatchHeader, Buffer
+from mainstem.model.batch import BatchHeader, Buffer, parse_header
 from mainstem.model.errors import MainstemError
 from mainstem.model.records import NewRecord, build_batch
 from mainstem.ports.clock import Clock, TimerHandle
@@ -52,6 +52,7 @@ REPLAY_SLICE_RECORDS: Final = 2_000
 RELOAD_DELAY_MS: Final = 1_000
 
 R = TypeVar("R")
+R_contra = TypeVar("R_contra", contravariant=True)
 _log = logging.getLogger(__name__)
 
 
@@ -98,6 +99,14 @@ class Shard(Protocol[R]):
         ...
 
 
+class TransactionalShard(Protocol[R_contra]):
+    """What a shard does in whose log there are transactions: its own records are then part of theirs."""
+
+    def replay_pending(self, producer_id: int, record: R_contra) -> None: ...
+
+    def replay_end(self, producer_id: int, is_commit: bool) -> None: ...
+
+
 class ShardState(enum.Enum):
     RESIGNED = "resigned"
     LOADING = "loading"
@@ -108,11 +117,12 @@ class ShardState(enum.Enum):
 class _Turn(Generic[R]):
     """What one turn of the loop decided: becomes one batch."""
 
-    __slots__ = ("encoded", "is_abandoned", "is_committed", "record_count", "results", "size_bytes")
+    __slots__ = ("batch", "encoded", "is_abandoned", "is_committed", "record_count", "results", "size_bytes")
 
     def __init__(self) -> None:
         self.results: list[Result[R]] = []
         self.encoded: list[NewRecord] = []  # until they are appended
+        self.batch: Buffer | None = None  # in place of what is encoded
         self.record_count = 0
         self.size_bytes = 0
         self.is_committed = False
@@ -120,7 +130,9 @@ class _Turn(Generic[R]):
 
 
 class ShardRuntime(Generic[R]):
-    def __init__(self, name: str, shard: Shard[R], clock: Clock) -> None:
+    def __init__(
+        self, name: str, shard: Shard[R], clock: Clock, transactions: TransactionalShard[R] | None = None
+    ) -> None:
         self.name = name
         self.state = ShardState.RESIGNED
         self.epoch = -1  # of the leadership; grows
@@ -129,6 +141,7 @@ class ShardRuntime(Generic[R]):
         self.failed_appends = 0
         self.unknown_records = 0  # skipped while loading
         self._shard = shard
+        self._transactions = transactions  # None: there are none in this log
         self._clock = clock
         self._log: ShardLog | None = None
         self._load: asyncio.Task[None] | None = None
@@ -177,11 +190,13 @@ class ShardRuntime(Generic[R]):
         try:
             batches = log.read_batches(log.log_start_offset)
             while True:
-                chunk: LoadedChunk[R] = await asyncio.to_thread(read_chunk, batches, self._shard.decode)
+                chunk: LoadedChunk[R] = await asyncio.to_thread(
+                    read_chunk, batches, self._shard.decode, self._transactions is not None
+                )
                 self.unknown_records += chunk.skipped
                 for start in range(0, len(chunk.records), REPLAY_SLICE_RECORDS):
                     for record in chunk.records[start : start + REPLAY_SLICE_RECORDS]:
-                        self._shard.replay(record)
+                        self._replay_loaded(record)
                     await asyncio.sleep(0)
                 count += len(chunk.records)
                 if chunk.is_last:
@@ -201,6 +216,15 @@ class ShardRuntime(Generic[R]):
         took_ms = self._clock.monotonic_ms() - started_ms
         level = logging.INFO if count else logging.DEBUG
         _log.log(level, "%s: loaded %d records in %.0f ms", self.name, count, took_ms)
+
+    def _replay_loaded(self, record: R | PendingRecord[R] | TransactionEnd) -> None:
+        transactions = self._transactions
+        if transactions is None or not isinstance(record, PendingRecord | TransactionEnd):
+            self._shard.replay(record)  # type: ignore[arg-type]
+        elif isinstance(record, PendingRecord):
+            transactions.replay_pending(record.producer_id, record.record)
+        else:
+            transactions.replay_end(record.producer_id, record.is_commit)
 
     def _fail(self, error: Exception) -> None:
         """Memory and log may differ: everything is dropped and loaded again after a while."""
@@ -260,6 +284,23 @@ class ShardRuntime(Generic[R]):
             self._turn.results.append(result)
             self._schedule_flush()
 
+    def append_alone(self, batch: Buffer, result: Result[R]) -> None:
+        """Appends a batch of another form than a turn's, now, behind all that was decided before.
+
+        `result` names no records: what the batch changes, `applied` replays.
+        """
+        self.flush()
+        self.check_active()
+        if self._uncommitted_records >= MAX_UNCOMMITTED_RECORDS:
+            result.finish(CoordinatorNotAvailable(f"{self.name}: too many records wait for the storage"))
+            return
+        turn = self._turn
+        turn.batch = batch
+        turn.record_count = parse_header(batch).record_count
+        turn.results.append(result)
+        self._uncommitted_records += turn.record_count
+        self.flush()
+
     def _stage(self, scope: str, result: Result[R], blind: bool) -> None:
         if self._uncommitted_records >= MAX_UNCOMMITTED_RECORDS:
             result.finish(CoordinatorNotAvailable(f"{self.name}: too many records wait for the storage"))
@@ -308,7 +349,7 @@ class ShardRuntime(Generic[R]):
         self._in_flight.append(turn)
         self._is_flushing = True
         try:
-            if turn.encoded and not self._append(turn):
+            if turn.record_count and not self._append(turn):
                 return
             if not turn.is_abandoned:
                 self._apply(turn)
@@ -319,7 +360,8 @@ class ShardRuntime(Generic[R]):
     def _append(self, turn: _Turn[R]) -> bool:
         assert self._log is not None
         try:
-            self._log.append(build_batch(turn.encoded), lambda error: self._on_committed(turn, error))
+            batch = build_batch(turn.encoded) if turn.batch is None else turn.batch
+            self._log.append(batch, lambda error: self._on_committed(turn, error))
         except Exception as error:
             if not isinstance(error, MainstemError):
                 _log.exception("%s: append failed", self.name)
@@ -334,6 +376,7 @@ class ShardRuntime(Generic[R]):
                 result.finish(told)
             return False
         turn.encoded = []
+        turn.batch = None
         self.appends += 1
         self.appended_records += turn.record_count
         return True

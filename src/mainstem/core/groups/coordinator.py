@@ -21,7 +21,6 @@ from mainstem.core.errors import (
     InvalidSessionTimeout,
     NotCoordinator,
 )
-from mainstem.core.groups import offsets
 from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.describe import describe, matches, summarize
 from mainstem.core.groups.group import Group
@@ -128,6 +127,14 @@ class GroupCoordinator:
             shard.runtime.check_active()
         return shard
 
+    def led_shard(self, partition: int) -> GroupShard:
+        """The shard of a partition of the internal topic, if it serves now."""
+        shard = self._shards.get(partition)
+        if shard is None:
+            raise NotCoordinator(f"{OFFSETS_TOPIC}-{partition} is led elsewhere")
+        shard.runtime.check_active()
+        return shard
+
     def _named_shard(self, group_id: str) -> GroupShard:
         if not group_id:
             raise InvalidGroupId("a group needs a name")
@@ -184,14 +191,17 @@ class GroupCoordinator:
         group_id: str,
         topics: Iterable[tuple[str, Sequence[int]]] | None = None,
         *,
-        require_stable: bool = False,  # noqa: ARG002 - offsets of open transactions: none exist yet
+        require_stable: bool = False,
     ) -> list[FetchedOffset]:
-        """Of these partitions (-1 where nothing is committed), or of all that have an offset."""
+        """Of these partitions (-1 where nothing is committed), or of all that have an offset.
+
+        `require_stable`: none where an open transaction may be about to replace it.
+        """
         shard = self._shard(group_id)
         waiter: asyncio.Future[list[FetchedOffset]] = asyncio.get_running_loop().create_future()
         shard.runtime.run(
             group_id,
-            lambda: GroupsResult(waiter=waiter, response=offsets.fetch(shard.groups.get(group_id), topics)),
+            lambda: shard.decide_fetch(group_id, topics, require_stable, waiter),
         )
         return await waiter
 

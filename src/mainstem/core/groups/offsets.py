@@ -7,7 +7,7 @@ if no member is subscribed to the topic. A client of old can ask for its own ret
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from mainstem.core.errors import (
     CoordinatorNotAvailable,
@@ -41,6 +41,19 @@ def check_commit(group: Group, request: CommitRequest) -> Member | None:
         raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}")
     if group.state is GroupState.COMPLETING:
         raise RebalanceInProgress(f"group {group.group_id} forms generation {group.generation}")
+    return member
+
+
+def check_transactional_commit(group: Group, request: CommitRequest) -> Member | None:
+    """As `check_commit`, but a producer need not say for which member it commits: it is fenced itself."""
+    if group.state is GroupState.DEAD:
+        raise CoordinatorNotAvailable(f"group {group.group_id} is not here any more")
+    is_anonymous = not request.member_id and request.instance_id is None
+    if request.generation < 0 and (is_anonymous or group.state is GroupState.EMPTY):
+        return None
+    member = group.check_member(request.member_id, request.instance_id)
+    if request.generation != group.generation:
+        raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}")
     return member
 
 
@@ -87,8 +100,16 @@ def _fetched(topic: str, partition: int, value: CommittedOffset) -> FetchedOffse
     return FetchedOffset(topic, partition, value.offset, value.leader_epoch, value.metadata, value.topic_id)
 
 
+def unstable(offset: FetchedOffset) -> FetchedOffset:
+    """In place of an offset that an open transaction may be about to replace."""
+    return offset._replace(offset=NO_OFFSET, leader_epoch=-1, metadata="", is_unstable=True)
+
+
 def delete_records(
-    group: Group | None, group_id: str, wanted: Iterable[tuple[str, int]]
+    group: Group | None,
+    group_id: str,
+    wanted: Iterable[tuple[str, int]],
+    held: Container[tuple[str, int]] = (),
 ) -> tuple[list[OffsetRecord], list[Exception | None]]:
     if group is None or group.state is GroupState.DEAD:
         raise GroupIdNotFound(f"there is no group {group_id}")
@@ -101,7 +122,7 @@ def delete_records(
             errors.append(GroupSubscribedToTopic(f"members of {group_id} read {topic}"))
             continue
         errors.append(None)
-        if partition in group.offsets.get(topic, {}):
+        if partition in group.offsets.get(topic, {}) or (topic, partition) in held:
             records.append(OffsetRecord(group_id, topic, partition, None))
     return records, errors
 

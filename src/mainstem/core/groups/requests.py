@@ -110,6 +110,7 @@ class FetchedOffset(NamedTuple):
     leader_epoch: int
     metadata: str
     topic_id: TopicId = ZERO_TOPIC_ID  # of the topic at the commit, where the client told it
+    is_unstable: bool = False  # an open transaction holds a newer one; asked for was what is certain
 
 
 class GroupSummary(NamedTuple):

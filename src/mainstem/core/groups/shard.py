@@ -7,7 +7,7 @@ raises. `replay` is the only place where the replayed state changes.
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
@@ -25,6 +25,7 @@ from mainstem.core.groups import offsets
 from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.group import Group
 from mainstem.core.groups.join import Join
+from mainstem.core.groups.pending_offsets import PendingOffsets
 from mainstem.core.groups.rebalance import GroupCounters, GroupsResult, Rebalance
 from mainstem.core.groups.records import (
     GroupRecord,
@@ -36,6 +37,7 @@ from mainstem.core.groups.records import (
 from mainstem.core.groups.requests import (
     NO_GENERATION,
     CommitRequest,
+    FetchedOffset,
     JoinRequest,
     JoinResult,
     LeaveResult,
@@ -44,7 +46,9 @@ from mainstem.core.groups.requests import (
     SyncResult,
 )
 from mainstem.core.groups.states import GroupState
+from mainstem.model.batch import Buffer
 from mainstem.model.errors import MainstemError
+from mainstem.model.records import NewRecord, build_batch
 from mainstem.ports.clock import Clock
 from mainstem.ports.random import Randomness
 
@@ -56,7 +60,8 @@ class GroupShard:
         self, name: str, clock: Clock, randomness: Randomness, config: GroupConfig, counters: GroupCounters
     ) -> None:
         self.groups: dict[str, Group] = {}
-        self.runtime: ShardRuntime[GroupsRecord] = ShardRuntime(name, self, clock)
+        self.pending = PendingOffsets()
+        self.runtime: ShardRuntime[GroupsRecord] = ShardRuntime(name, self, clock, self)
         self.counters = counters
         self._clock = clock
         self._unstored = 0
@@ -84,9 +89,12 @@ class GroupShard:
         group = self.groups.get(record.group_id)
         if group is None:
             if record.value is None:
+                if type(record) is OffsetRecord:
+                    self.pending.supersede(record)
                 return
             group = self.groups[record.group_id] = Group(record.group_id)
         if type(record) is OffsetRecord:
+            self.pending.supersede(record)
             self._replay_offset(group, record)
         elif type(record) is GroupRecord:
             group.stored = record.value
@@ -106,9 +114,26 @@ class GroupShard:
                 del group.offsets[topic]
             self.forget_if_idle(group)
 
+    def replay_pending(self, producer_id: int, record: GroupsRecord) -> None:
+        if type(record) is not OffsetRecord or record.value is None:
+            return  # nobody writes others in a transaction
+        if record.group_id not in self.groups:
+            self.groups[record.group_id] = Group(record.group_id)
+        self.pending.hold(producer_id, record)
+
+    def replay_end(self, producer_id: int, is_commit: bool) -> None:
+        for group_id, records in self.pending.end(producer_id, is_commit=is_commit).items():
+            group = self.groups.get(group_id)
+            if group is None:
+                group = self.groups[group_id] = Group(group_id)
+            if is_commit:
+                for record in records:
+                    self._replay_offset(group, record)
+            self.forget_if_idle(group)
+
     def _after_deletion(self, group: Group) -> None:
         """Offsets that outlive their group are those of a group without members."""
-        if group.offsets:
+        if group.offsets or self.pending.of_group(group.group_id):
             kept = self.groups[group.group_id] = Group(group.group_id)
             kept.offsets = group.offsets
         else:
@@ -128,6 +153,7 @@ class GroupShard:
 
     def clear(self, error: Exception) -> None:
         groups, self.groups = self.groups, {}
+        self.pending = PendingOffsets()
         self._unstored = 0
         if self.runtime.state is ShardState.RESIGNED:
             self._removed_topics.clear()  # the next leader was told as well
@@ -146,7 +172,11 @@ class GroupShard:
         return group
 
     def forget_if_idle(self, group: Group) -> None:
-        if group.is_idle and self.groups.get(group.group_id) is group:
+        if (
+            group.is_idle
+            and not self.pending.of_group(group.group_id)
+            and self.groups.get(group.group_id) is group
+        ):
             del self.groups[group.group_id]
             group.bury(CoordinatorNotAvailable(f"group {group.group_id} is not here any more"))
 
@@ -255,10 +285,80 @@ class GroupShard:
         self.counters.commits += len(records)
         return GroupsResult(records, waiter=waiter, response=errors)
 
+    def commit_in_transaction(
+        self,
+        request: CommitRequest,
+        producer_id: int,
+        producer_epoch: int,
+        waiter: Future[list[Exception | None]],
+    ) -> None:
+        """Writes the offsets as part of a producer's transaction, now, in a batch of their own."""
+        self.runtime.flush()
+        self.runtime.check_active()
+        group = self.groups.get(request.group_id)
+        if group is not None:
+            member = offsets.check_transactional_commit(group, request)
+            if member is not None:
+                self._rebalance.keep_alive(group, member)
+        elif request.generation > NO_GENERATION:
+            raise IllegalGeneration(f"there is no group {request.group_id}")
+        now_ms = self._clock.now_ms()
+        records, errors = offsets.commit_records(
+            request, now_ms, self._rebalance.config.offset_metadata_max_bytes
+        )
+        result = GroupsResult(waiter=waiter, response=errors)
+        if not records:
+            self.runtime.run(request.group_id, lambda: result)
+            return
+        self.counters.commits += len(records)
+        result.applied = partial(self._replay_all_pending, producer_id, records)
+        pairs = [self.encode(record) for record in records]
+        batch = build_batch(
+            [NewRecord(key, value, timestamp_ms=now_ms) for key, value in pairs],
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=True,
+        )
+        self.runtime.append_alone(batch, result)
+
+    def _replay_all_pending(self, producer_id: int, records: Sequence[OffsetRecord]) -> None:
+        for record in records:
+            self.replay_pending(producer_id, record)
+
+    def end_transaction(
+        self,
+        producer_id: int,
+        marker: Buffer | None,
+        *,
+        is_commit: bool,
+        settled: Callable[[Exception | None], None],
+    ) -> None:
+        """Writes the marker, now; none: it was written before, and only its commit is waited for."""
+        result = GroupsResult(settled=settled)
+        if marker is None:
+            self.runtime.run("", lambda: result)
+        else:
+            result.applied = partial(self.replay_end, producer_id, is_commit)
+            self.runtime.append_alone(marker, result)
+
+    def decide_fetch(
+        self,
+        group_id: str,
+        topics: Iterable[tuple[str, Sequence[int]]] | None,
+        require_stable: bool,
+        waiter: Future[list[FetchedOffset]],
+    ) -> GroupsResult:
+        found = offsets.fetch(self.groups.get(group_id), topics)
+        held = self.pending.of_group(group_id) if require_stable else None
+        if held:
+            found = [offsets.unstable(each) if each[:2] in held else each for each in found]
+        return GroupsResult(waiter=waiter, response=found)
+
     def decide_delete_offsets(
         self, group_id: str, wanted: Iterable[tuple[str, int]], waiter: Future[list[Exception | None]]
     ) -> GroupsResult:
-        records, errors = offsets.delete_records(self.groups.get(group_id), group_id, wanted)
+        held = self.pending.of_group(group_id)
+        records, errors = offsets.delete_records(self.groups.get(group_id), group_id, wanted, held)
         return GroupsResult(records, waiter=waiter, response=errors)
 
     def decide_delete_group(self, group_id: str, waiter: Future[None]) -> GroupsResult:
@@ -271,19 +371,32 @@ class GroupShard:
         return GroupsResult(self._group_tombstones(group), waiter=waiter)
 
     def _group_tombstones(self, group: Group) -> list[GroupsRecord]:
-        records: list[GroupsRecord] = [*offsets.tombstones(group)]
+        records: list[GroupsRecord] = [*self._offset_tombstones(group)]
         if group.stored is not None:
             records.append(GroupRecord(group.group_id, None))
         return records
+
+    def _offset_tombstones(self, group: Group, topic: str | None = None) -> list[OffsetRecord]:
+        """Of all offsets, or of those of one topic; of those that transactions hold as well."""
+        return offsets.tombstones(group, topic) + [
+            OffsetRecord(group.group_id, name, partition, None)
+            for name, partition in self.pending.of_group(group.group_id)
+            if topic in (None, name) and partition not in group.offsets.get(name, {})
+        ]
 
     def decide_expire(self, group_id: str, now_ms: int) -> GroupsResult:
         """The offsets whose time is over, and the group if nothing else is left of it."""
         group = self.groups.get(group_id)
         if group is None:
             return GroupsResult()
-        records: list[GroupsRecord] = [*offsets.expired(group, now_ms, self.config.offsets_retention_ms)]
+        held = self.pending.of_group(group_id)
+        records: list[GroupsRecord] = [
+            record
+            for record in offsets.expired(group, now_ms, self.config.offsets_retention_ms)
+            if (record.topic, record.partition) not in held
+        ]
         self.counters.expired_offsets += len(records)
-        left = sum(map(len, group.offsets.values())) - len(records)
+        left = sum(map(len, group.offsets.values())) + len(held) - len(records)
         if not left and group.state is GroupState.EMPTY and not group.pending_members:
             if group.stored is not None:
                 records.append(GroupRecord(group_id, None))
@@ -302,9 +415,9 @@ class GroupShard:
             self._removed_topics |= names
             return
         for group in list(self.groups.values()):
-            for topic in names & group.offsets.keys():
-                self._rebalance.decide_later(group, partial(_decide_drop, group, topic))
+            held = {topic for topic, _ in self.pending.of_group(group.group_id)}
+            for topic in names & (group.offsets.keys() | held):
+                self._rebalance.decide_later(group, partial(self._decide_drop, group, topic))
 
-
-def _decide_drop(group: Group, topic: str) -> GroupsResult:
-    return GroupsResult(offsets.tombstones(group, topic))
+    def _decide_drop(self, group: Group, topic: str) -> GroupsResult:
+        return GroupsResult(self._offset_tombstones(group, topic))

@@ -43,6 +43,7 @@ from mainstem.heads.kafka.apis import (
     sasl_authenticate,
     sasl_handshake,
     sync_group,
+    write_txn_markers,
 )
 from mainstem.heads.kafka.handler import Handler
 
@@ -64,6 +65,7 @@ COLD_APIS: Final[tuple[Handler, ...]] = (
     delete_records.HANDLER,
     init_producer_id.HANDLER,
     offset_for_leader_epoch.HANDLER,
+    write_txn_markers.HANDLER,
     describe_acls.HANDLER,
     create_acls.HANDLER,
     delete_acls.HANDLER,

@@ -48,7 +48,6 @@ NOT_YET: Final[Mapping[int, str]] = {
     24: _NO_TRANSACTIONS,
     25: _NO_TRANSACTIONS,
     26: _NO_TRANSACTIONS,
-    27: _NO_TRANSACTIONS,
     28: _NO_TRANSACTIONS,
     34: "A replica stays in the directory that it was made in.",
     61: _NO_TRANSACTIONS,

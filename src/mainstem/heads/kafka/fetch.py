@@ -33,7 +33,7 @@ from mainstem.heads.kafka.fetch_session import FetchPlan, SessionRefused, Told
 from mainstem.heads.kafka.leader_hints import HINTED, hinted_addresses, leader_hint
 from mainstem.model.batch import Buffer
 
-REMARKS: Final = "A reader with read_committed sees what any reader sees: there are no transactions yet."
+REMARKS: Final = ""
 KEY: Final = 1
 MIN_VERSION: Final = 4
 MAX_VERSION: Final = 18

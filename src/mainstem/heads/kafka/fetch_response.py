@@ -26,9 +26,10 @@ _FIRST_WITH_LOG_START: Final = 5
 _FIRST_WITH_PREFERRED: Final = 11
 _LEADER_TAG: Final = 1
 _NO_PREFERRED: Final = -1
-# Nobody looks for aborted transactions below read_committed: null there, and a list, so far empty, else.
+# Nobody looks for aborted transactions below read_committed: null there, and a list, mostly empty, else.
 _NULL: Final = -1
 _EMPTY: Final = 0
+_ABORTED: Final = struct.Struct(">qq")  # producer id, first offset
 
 _WIRE_NAME = itemgetter(0)  # of what is told
 _FRAME = struct.Struct(">ii")  # size, correlation id
@@ -38,6 +39,8 @@ _I32 = struct.Struct(">i")
 _PARTITION_4 = struct.Struct(">ihqqii")  # index, error, high watermark, last stable, aborted, size
 _PARTITION_5 = struct.Struct(">ihqqqii")  # with log start
 _PARTITION_11 = struct.Struct(">ihqqqiii")  # with preferred replica
+_PARTITION_4_HEAD = struct.Struct(">ihqq")  # index, error, high watermark, last stable
+_PARTITION_12_HEAD = struct.Struct(">ihqqq")  # with log start
 _PARTITION_12 = struct.Struct(">ihqqqBi")  # the same, compact; the size follows
 
 
@@ -80,7 +83,10 @@ def pack_response(
             if records is None:
                 run.append(pack_partition(entry[1], refusal[0], result, none_aborted, 0))
             else:
-                run.append(pack_partition(entry[1], refusal[0], result, none_aborted, records.length))
+                if result[5]:
+                    run.append(_pack_with_aborted(version, entry[1], result, records.length))
+                else:
+                    run.append(pack_partition(entry[1], refusal[0], result, none_aborted, records.length))
                 joined = b"".join(run)
                 size += len(joined) + records.length
                 parts += (joined, records)
@@ -140,24 +146,42 @@ def _partition_packer(version: int) -> _PartitionPacker:
 
 
 def _pack_partition_12(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
-    _, watermark, stable, start, _ = result
+    _, watermark, stable, start, _, _ = result
     head = _PARTITION_12.pack(index, code, watermark, stable, start, aborted + 1, _NO_PREFERRED)
     return head + uvarint(size + 1)
 
 
 def _pack_partition_11(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
-    _, watermark, stable, start, _ = result
+    _, watermark, stable, start, _, _ = result
     return _PARTITION_11.pack(index, code, watermark, stable, start, aborted, _NO_PREFERRED, size)
 
 
 def _pack_partition_5(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
-    _, watermark, stable, start, _ = result
+    _, watermark, stable, start, _, _ = result
     return _PARTITION_5.pack(index, code, watermark, stable, start, aborted, size)
 
 
 def _pack_partition_4(index: int, code: int, result: FetchResult, aborted: int, size: int) -> bytes:
-    _, watermark, stable, _, _ = result
+    _, watermark, stable, _, _, _ = result
     return _PARTITION_4.pack(index, code, watermark, stable, aborted, size)
+
+
+def _pack_with_aborted(version: int, index: int, result: FetchResult, size: int) -> bytes:
+    """The same where some of the records are to be left out."""
+    _, watermark, stable, start, _, aborted = result
+    pairs = [_ABORTED.pack(each.producer_id, each.first_offset) for each in aborted]
+    if version >= FIRST_FLEXIBLE:
+        head = _PARTITION_12_HEAD.pack(index, 0, watermark, stable, start)
+        listed = b"".join([pair + b"\0" for pair in pairs])
+        tail = _I32.pack(_NO_PREFERRED) + uvarint(size + 1)
+        return head + uvarint(len(pairs) + 1) + listed + tail
+    count = _I32.pack(len(pairs))
+    if version < _FIRST_WITH_LOG_START:
+        head = _PARTITION_4_HEAD.pack(index, 0, watermark, stable)
+    else:
+        head = _PARTITION_12_HEAD.pack(index, 0, watermark, stable, start)
+    preferred = _I32.pack(_NO_PREFERRED) if version >= _FIRST_WITH_PREFERRED else b""
+    return b"".join((head, count, *pairs, preferred, _I32.pack(size)))
 
 
 def _hint(version: int, leader: LeaderHint, tags: bytes) -> bytes:

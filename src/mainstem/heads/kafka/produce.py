@@ -22,6 +22,7 @@ from mainstem.core.identity.acl import Operation, ResourceType
 from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.partition import ProduceResult
 from mainstem.core.produce_request import ProduceDone
+from mainstem.core.transactions.produce import ProduceTransaction
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Exchange
 from mainstem.heads.kafka.endpoints import NodeAddress
@@ -43,12 +44,14 @@ from mainstem.model.batch import Buffer
 from mainstem.model.ids import TopicPartition
 
 REMARKS: Final = (
-    "Versions 0 to 2 are advertised and refused, as by Kafka: old clients would compress nothing otherwise. "
-    "Transactional producers are refused: there are no transactions yet."
+    "Versions 0 to 2 are advertised and refused, as by Kafka: old clients would compress nothing otherwise."
 )
 KEY: Final = 0
 MIN_VERSION: Final = 0  # advertised, or librdkafka compresses nothing; refused below version 3
 MAX_VERSION: Final = 13
+
+FIRST_THAT_KNOWS_ABORTABLE: Final = 11
+FIRST_THAT_ADDS_PARTITIONS: Final = 12  # to the transaction, by writing to them
 
 _LOG = logging.getLogger(__name__)
 _DENIED: Final = ProduceResult(-1, -1, -1, TopicAuthorizationFailed("Topic authorization failed."))
@@ -93,7 +96,6 @@ class ProduceExchange(Exchange):
 
     def _serve_unrouted(self, data: Buffer, position: int, end: int) -> None:
         session = self.session
-        broker = session.head.broker
         envelope = self._envelope = self._read(data, position, end)
         acks = envelope.acks
         if acks not in (_ACKS_LEADER, _ACKS_ALL, _ACKS_NONE):
@@ -108,24 +110,37 @@ class ProduceExchange(Exchange):
             code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             self._refuse_all(code, "Transactional Id authorization failed.")
         elif envelope.transactional_id is not None:
-            self._refuse_all(
-                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "this broker does not serve transactions yet"
-            )
+            self._serve_transactional(envelope.transactional_id)
         else:
             if len(envelope.entries) == 1 and self.version >= FIRST_ROUTED:
                 self._learn_route(data, position, end)
-            self._produce()
-            if acks != _ACKS_NONE and broker.quotas.limits_requests:
-                self._charge_time()
+            self._produce(None)
 
-    def _produce(self) -> None:
+    def _serve_transactional(self, transactional_id: str) -> None:
+        if not self.session.head.broker.serves_transactions:
+            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            self._refuse_all(code, "this broker does not serve transactions yet")
+            return
+        adds_partitions = self.version >= FIRST_THAT_ADDS_PARTITIONS
+        knows_abortable = self.version >= FIRST_THAT_KNOWS_ABORTABLE
+        self._produce(ProduceTransaction(transactional_id, adds_partitions, knows_abortable))
+
+    def _produce(self, transaction: ProduceTransaction | None) -> None:
         """Hands over what may be written."""
         envelope, head = self._envelope, self.session.head
         entries: Sequence[ProduceEntry] = envelope.entries
         done: ProduceDone = self._on_written
         if head.authorizer is not None:
             entries, done = self._writable(head.authorizer, entries)
-        head.broker.produce(entries, acks=envelope.acks, timeout_ms=envelope.timeout_ms, done=done)
+        head.broker.produce(
+            entries,
+            acks=envelope.acks,
+            timeout_ms=envelope.timeout_ms,
+            done=done,
+            transaction=transaction,
+        )
+        if envelope.acks != _ACKS_NONE and head.quotas.limits_requests:
+            self._charge_time()
 
     def _charge(self) -> None:
         """Before the request is served, so that a client over its quota is not read from meanwhile."""

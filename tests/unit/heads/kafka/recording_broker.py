@@ -15,6 +15,7 @@ from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.image import BrokerImage, ClusterImage, Endpoint, PartitionImage, TopicImage
 from mainstem.core.produce_request import ProduceDone
 from mainstem.core.quotas.clients import ClientQuotas
+from mainstem.core.transactions.produce import ProduceTransaction
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.model.ids import TopicId, TopicPartition
 
@@ -37,6 +38,7 @@ class Produced(NamedTuple):
     acks: int
     timeout_ms: int
     done: ProduceDone
+    transaction: ProduceTransaction | None = None
 
 
 class Fetched(NamedTuple):
@@ -65,14 +67,21 @@ class RecordingBroker:
         self.image = image_of({"orders": TOPIC_ID})
         self.produced: list[Produced] = []
         self.fetched: list[Fetched] = []
+        self.serves_transactions = True
 
     def leads(self, topic_partition: TopicPartition) -> bool:
         return topic_partition.topic in self.image.topics
 
     def produce(
-        self, entries: Sequence[ProduceEntry], *, acks: int, timeout_ms: int, done: ProduceDone
+        self,
+        entries: Sequence[ProduceEntry],
+        *,
+        acks: int,
+        timeout_ms: int,
+        done: ProduceDone,
+        transaction: ProduceTransaction | None = None,
     ) -> None:
-        self.produced.append(Produced(entries, acks, timeout_ms, done))
+        self.produced.append(Produced(entries, acks, timeout_ms, done, transaction))
 
     def fetch(
         self,

@@ -20,6 +20,7 @@ from mainstem.heads.kafka.fetch_envelope import (
 from mainstem.heads.kafka.fetch_response import Refusal, pack_empty, pack_response
 from mainstem.heads.kafka.leader_hints import LeaderHint
 from mainstem.heads.session import Part
+from mainstem.log.transaction_index import AbortedTransaction
 from mainstem.wire.kafka.frames import decode_response
 from mainstem.wire.kafka.messages.fetch import FetchResponse
 
@@ -100,6 +101,25 @@ def test_the_codec_reads_records_and_offsets(version: int, isolation: int) -> No
         assert one.aborted_transactions == ([] if isolation == READ_COMMITTED else None)
         assert one.records is not None
         assert bytes(one.records) == (result.records.read() if result.records is not None else b"")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_aborted_transactions_are_named(version: int) -> None:
+    aborted = [AbortedTransaction(7, 90, 99, 100), AbortedTransaction(2**40, 2**41, 2**42, 2**43)]
+    answers = [
+        told(version, "a", 0, found(b"r" * 200)._replace(aborted=aborted)),
+        told(version, "a", 1, found(b"s" * 9)),
+    ]
+    [topic] = decoded(version, pack_response(version, 77, 0, answers, READ_COMMITTED)).responses
+    first, second = topic.partitions
+    assert first.aborted_transactions is not None
+    assert [(each.producer_id, each.first_offset) for each in first.aborted_transactions] == [
+        (7, 90),
+        (2**40, 2**41),
+    ]
+    assert (first.preferred_read_replica, bytes(first.records or b"")) == (-1, b"r" * 200)
+    assert first.log_start_offset == (answers[0][2].log_start_offset if version >= 5 else -1)
+    assert (second.aborted_transactions, bytes(second.records or b"")) == ([], b"s" * 9)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -17,6 +17,7 @@ from mainstem.core.errors import (
     UnknownTopicOrPartition,
 )
 from mainstem.core.partition import ProduceResult
+from mainstem.core.transactions.produce import ProduceTransaction
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.log.errors import InvalidRecord
 from mainstem.wire.kafka.frames import decode_response, encode_request
@@ -163,7 +164,22 @@ def test_other_acks_are_refused(talk: Conversation, broker: RecordingBroker, ver
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_transactions_are_refused(talk: Conversation, broker: RecordingBroker, version: int) -> None:
+def test_a_transaction_is_handed_on_and_its_requests_get_no_route(
+    talk: Conversation, broker: RecordingBroker, version: int
+) -> None:
+    for number in range(2):
+        talk.receive(request(version, 0, transactional_id="t", number=number))
+    for produced in broker.produced:
+        assert produced.transaction == ProduceTransaction("t", version >= 12, version >= 11)
+        assert len(produced.entries) == 1
+    assert len(broker.produced) == 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_a_coordinator_transactions_are_refused(
+    talk: Conversation, broker: RecordingBroker, version: int
+) -> None:
+    broker.serves_transactions = False
     talk.receive(request(version, 0, transactional_id="t"))
     answer = responses(talk, version)[0].responses[0].partition_responses[0]
     assert answer.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED

@@ -63,9 +63,7 @@ def transactional(
     return append(log, batch)
 
 
-def marker(
-    log: PartitionLog, producer_id: int, *, commit: bool, first_offset: int = 0, epoch: int = 0
-) -> int:
+def marker(log: PartitionLog, producer_id: int, *, commit: bool, epoch: int = 0) -> int:
     batch = build_batch(
         [NewRecord(struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0), timestamp_ms=START_MS)],
         producer_id=producer_id,
@@ -73,11 +71,7 @@ def marker(
         is_transactional=True,
         is_control=True,
     )
-    offset = append(log, batch)
-    aborted = AbortedTransaction(producer_id, first_offset, offset, offset + 1)
-    if not commit and aborted not in log.active.transaction_index.read_all():
-        log.active.transaction_index.append(aborted)
-    return offset
+    return append(log, batch)
 
 
 def controls(log: PartitionLog) -> list[int]:
@@ -261,12 +255,12 @@ def test_aborted_records_go_and_committed_ones_stay(tmp_path: Path) -> None:
     put(log, (b"a", b"kept"))
     transactional(log, 7, 0, (b"a", b"never was"), (b"z", b"never was"))
     transactional(log, 8, 0, (b"b", b"committed"))
-    marker(log, 7, commit=False, first_offset=1)
+    marker(log, 7, commit=False)
     marker(log, 8, commit=True)
     compact(log)
     assert values(log) == {0: (b"a", b"kept"), 3: (b"b", b"committed")}
     assert controls(log) == [4, 5]
-    assert log.segments[0].transaction_index.read_all() == [AbortedTransaction(7, 1, 4, 5)]
+    assert log.segments[0].transaction_index.read_all() == [AbortedTransaction(7, 1, 4, 3)]
 
 
 def test_a_transaction_that_was_aborted_in_a_later_segment_is_known_as_aborted(tmp_path: Path) -> None:
@@ -275,7 +269,7 @@ def test_a_transaction_that_was_aborted_in_a_later_segment_is_known_as_aborted(t
     log.roll()
     transactional(log, 7, 1, (b"b", b"never was"))
     log.roll()
-    marker(log, 7, commit=False, first_offset=0)
+    marker(log, 7, commit=False)
     put(log, (b"c", b"1"))
     compact(log)
     assert values(log) == {3: (b"c", b"1")}
@@ -289,7 +283,7 @@ def test_a_marker_stays_until_its_transaction_is_gone_and_the_horizon_passed(
     clock = StandingClock()
     log = new_log(str(tmp_path), CONFIG, storage=storage_on(clock=clock))
     transactional(log, 7, 0, (b"a", b"1"))
-    end = marker(log, 7, commit=commit, first_offset=0)
+    end = marker(log, 7, commit=commit)
     put(log, (b"a", b"2"))
     log.producers.replace({})  # it expired
     compact(log)
@@ -506,4 +500,4 @@ def test_a_marker_stays_for_ever_while_its_records_do(tmp_path: Path) -> None:
     assert controls(log) == [end]
     assert values(log)[first] == (b"a", b"1")
     again = recovered(log, recovery_point=0)
-    assert again.producers.first_open_transaction_offset() is None
+    assert not again.producers.open_transactions

@@ -2,7 +2,8 @@
 
 A partition without a committed offset is answered with offset -1 and no error, whether it exists or not. Up
 to version 9 topics are named, from version 10 on they are given by id: there, an id that no topic has is an
-error, and where all offsets are asked for, those of topics that are gone are left out.
+error, and where all offsets are asked for, those of topics that are gone are left out. With `require_stable`
+(version 7) an offset that an open transaction may be about to replace is answered as unstable: ask again.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ async def _of_one_group(context: RequestContext, request: OffsetFetchRequest) ->
                         committed_offset=offset.offset,
                         committed_leader_epoch=offset.leader_epoch,
                         metadata=offset.metadata,
+                        error_code=_code_of(offset),
                     )
                     for offset in offsets
                 ],
@@ -146,10 +148,15 @@ def _topic(name: str, topic_id: TopicId, offsets: Sequence[FetchedOffset]) -> Of
                 committed_offset=offset.offset,
                 committed_leader_epoch=offset.leader_epoch,
                 metadata=offset.metadata,
+                error_code=_code_of(offset),
             )
             for offset in offsets
         ],
     )
+
+
+def _code_of(offset: FetchedOffset) -> ErrorCode:
+    return ErrorCode.UNSTABLE_OFFSET_COMMIT if offset.is_unstable else ErrorCode.NONE
 
 
 def _by_topic(found: Sequence[FetchedOffset]) -> dict[str, list[FetchedOffset]]:
@@ -182,5 +189,4 @@ HANDLER: Final = Handler(
     max_version=10,
     handle=handle,
     refuse=refuse,
-    remarks="`require_stable` changes nothing: without transactions no offset is ever unstable.",
 )
