@@ -53,9 +53,14 @@ from mainstem.core.housekeeping import Housekeeping
 from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.image import Endpoint
 from mainstem.core.log_cleaner import LogCleaner
+from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.quotas.clients import ClientQuotas, quota_windows
 from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.core.replicas import Replicas
+from mainstem.core.transactions.config import TransactionConfig
+from mainstem.core.transactions.coordinator import TransactionCoordinator
+from mainstem.core.transactions.hosting import HostedTransactions
+from mainstem.core.transactions.marker_writes import LocalMarkers
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.log.directories import DirectorySettings, LogDirectories
 from mainstem.log.durability import GroupCommit
@@ -255,6 +260,14 @@ class BrokerApplication:
             store, self._follower, self._membership, ConfigRules(config.started_with), config
         )
         self._authorizer = _authorizer_of(config(), self._clock)
+        self._transactions = TransactionCoordinator(
+            self._clock,
+            TransactionConfig.of(config()),
+            self._follower,
+            ProducerIds(controller),
+            LocalMarkers(self._replicas, self._groups, self._clock),
+            partition_count=config().transaction_state_log_num_partitions,
+        )
         services = BrokerServices(
             metadata=self._follower,
             admin=controller,
@@ -262,6 +275,8 @@ class BrokerApplication:
             directories=self._directories,
             groups=self._groups,
             quotas=self._quotas,
+            transactions=self._transactions,
+            verifier=self._transactions,
             turn=AppendTurn(self._loop.call_soon),
             clock=self._clock,
             config=config,
@@ -289,6 +304,7 @@ class BrokerApplication:
     def _on_config_change(self, config: BrokerConfig) -> None:
         self._server.update_limits(self._limits(config))
         self._groups.update_config(GroupConfig.of(config))
+        self._transactions.update_config(TransactionConfig.of(config))
 
     # --- the cluster
 
@@ -300,15 +316,16 @@ class BrokerApplication:
         await self._membership.join(registration)
 
     async def _follow_metadata(self) -> None:
-        hosted = HostedGroups(self._groups)
-        self._replicas.listen(hosted)
+        hosted = (HostedGroups(self._groups), HostedTransactions(self._transactions))
+        for coordinator in hosted:
+            self._replicas.listen(coordinator)
         if self._authorizer is not None:
             self._follower.subscribe(self._authorizer.on_image)
         for room in (
             self.config.on_image,
             self._quotas.on_image,
             self._connection_quotas.on_image,
-            hosted.on_image,
+            *(coordinator.on_image for coordinator in hosted),
             self._replicas.apply,
             self._membership.on_image,
         ):
@@ -322,6 +339,7 @@ class BrokerApplication:
 
     async def _close_rooms(self) -> None:
         await self._follower.close()
+        self._transactions.close()
         self._groups.close()
         self._replicas.close()
         self._broker.close()

@@ -165,7 +165,7 @@ class FakeCluster:
         with self.lock:
             self.requests.append((node_id, request))
             step = self._scripts[api].popleft() if self._scripts[api] else pass_through
-        handle = getattr(self, f"_on_{APIS[api].module}")
+        handle = getattr(self, f"_on_{APIS[api].module.rpartition('.')[2]}")
 
         def answer() -> Message:
             with self.lock:

@@ -36,8 +36,13 @@ from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.identity.principal import ANONYMOUS, Principal
 from mainstem.core.image import Endpoint, TopicImage
 from mainstem.core.ports import NewTopic
+from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
+from mainstem.core.transactions.config import TransactionConfig
+from mainstem.core.transactions.coordinator import TransactionCoordinator
+from mainstem.core.transactions.hosting import HostedTransactions
+from mainstem.core.transactions.marker_writes import LocalMarkers
 from mainstem.core.transactions.ports import TransactionVerifier
 from mainstem.heads.kafka.access import OPEN, ListenerAccess
 from mainstem.heads.kafka.dispatch import KafkaHead
@@ -71,6 +76,7 @@ class KafkaNode:
     ) -> None:
         settings = {
             "offsets.topic.num.partitions": "3",
+            "transaction.state.log.num.partitions": "3",
             "group.initial.rebalance.delay.ms": "0",
             **(options or {}),
         }
@@ -118,6 +124,14 @@ class KafkaNode:
                 monotonic_ms=self.clock.monotonic_ms,
             )
             self.follower.subscribe(self.authorizer.on_image)
+        self.transactions = TransactionCoordinator(
+            self.clock,
+            TransactionConfig.of(config()),
+            self.follower,
+            ProducerIds(controller),
+            LocalMarkers(self.replicas, self.groups, self.clock),
+            partition_count=config().transaction_state_log_num_partitions,
+        )
         services = BrokerServices(
             metadata=self.follower,
             admin=controller,
@@ -125,12 +139,13 @@ class KafkaNode:
             directories=self.directories,
             groups=self.groups,
             quotas=self.quotas,
+            transactions=self.transactions,
             turn=AppendTurn(loop.call_soon),
             clock=self.clock,
             config=config,
             acls=AclController(MetadataWriter(self.store, self.follower, self.membership), self.follower),
             authorizer=self.authorizer,
-            verifier=self._verifier,
+            verifier=self._verifier or self.transactions,
         )
         self.broker = Broker(services)
         self.head = KafkaHead(self.broker)
@@ -138,12 +153,13 @@ class KafkaNode:
         return self
 
     async def _join(self) -> None:
-        hosted = HostedGroups(self.groups)
-        self.replicas.listen(hosted)
+        coordinators = (HostedGroups(self.groups), HostedTransactions(self.transactions))
+        for hosted in coordinators:
+            self.replicas.listen(hosted)
         for room in (
             self.config.on_image,
             self.quotas.on_image,
-            hosted.on_image,
+            *(hosted.on_image for hosted in coordinators),
             self.replicas.apply,
             self.membership.on_image,
         ):
@@ -160,6 +176,7 @@ class KafkaNode:
     async def _close(self) -> None:
         await self.membership.leave()
         await self.follower.close()
+        self.transactions.close()
         self.groups.close()
         self.replicas.close()
         self.broker.close()

@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mainstem.admin import broker_pages, groups, quotas, topics
+from mainstem.admin import broker_pages, groups, quotas, topics, transactions
 from mainstem.admin.errors import (
     BAD_REQUEST,
     FORBIDDEN,
@@ -64,6 +64,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *topics.OPERATIONS,
     *quotas.OPERATIONS,
     *groups.OPERATIONS,
+    *transactions.OPERATIONS,
 )
 
 

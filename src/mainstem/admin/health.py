@@ -45,4 +45,7 @@ def readiness(node: Node) -> Readiness:
     broken = sum(1 for state in node.broker.groups.shard_states().values() if state == "failed")
     if broken:
         warnings.append(f"{broken} partitions of the group coordinator wait for their storage")
+    broken = sum(1 for state in node.broker.transactions.shard_states().values() if state == "failed")
+    if broken:
+        warnings.append(f"{broken} partitions of the transaction coordinator wait for their storage")
     return Readiness(tuple(reasons), tuple(warnings))

@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "quota": "Limit how much users, clients and addresses take.",
         "user": "Add and delete users, set their passwords.",
         "acl": "List, add and remove access rules (ACLs).",
+        "txn": "List and describe transactions, and abort those that hang.",
         "log": "Look into log files on disk and check them.",
         "config": "Explain the options of broker and topics.",
     }

@@ -20,8 +20,11 @@ TOPIC_ALREADY_EXISTS: Final = 36
 NOT_CONTROLLER: Final = 41
 OUT_OF_ORDER_SEQUENCE_NUMBER: Final = 45
 DUPLICATE_SEQUENCE_NUMBER: Final = 46
+INVALID_TXN_STATE: Final = 48
 UNKNOWN_PRODUCER_ID: Final = 59
 GROUP_ID_NOT_FOUND: Final = 69
+TRANSACTIONAL_ID_NOT_FOUND: Final = 105
+TRANSACTION_ABORTABLE: Final = 120
 
 # The batch was refused because of records in it; without these it would be taken.
 BAD_RECORD_CODES: Final = frozenset({10, 18, 32, 87})
@@ -68,6 +71,11 @@ _TEXTS: Final[dict[int, tuple[str, str]]] = {
     45: ("OUT_OF_ORDER_SEQUENCE_NUMBER", "a batch before this one is missing"),
     46: ("DUPLICATE_SEQUENCE_NUMBER", "the batch was written before"),
     47: ("INVALID_PRODUCER_EPOCH", "a newer producer has taken over"),
+    48: ("INVALID_TXN_STATE", "the transaction is in a state in which this cannot be"),
+    49: ("INVALID_PRODUCER_ID_MAPPING", "the transactional id has another producer now, or expired"),
+    50: ("INVALID_TRANSACTION_TIMEOUT", "the time-out is above the broker's transaction.max.timeout.ms"),
+    51: ("CONCURRENT_TRANSACTIONS", "the transaction before is still being ended, or waits for a decision"),
+    53: ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "no permission for this transactional id"),
     54: ("SECURITY_DISABLED", "the broker keeps no access rules; see authorizer.class.name"),
     56: ("KAFKA_STORAGE_ERROR", "the broker's disk refused: full, or failed"),
     58: ("SASL_AUTHENTICATION_FAILED", "the user or the password is wrong"),
@@ -84,9 +92,11 @@ _TEXTS: Final[dict[int, tuple[str, str]]] = {
     87: ("INVALID_RECORD", "the topic does not take such a record (a compacted topic needs keys)"),
     88: ("UNSTABLE_OFFSET_COMMIT", "a transaction that commits offsets is still open"),
     89: ("THROTTLING_QUOTA_EXCEEDED", "a quota is used up for the moment"),
+    90: ("PRODUCER_FENCED", "another producer has taken the transactional id over"),
     91: ("RESOURCE_NOT_FOUND", "there is no such thing"),
     100: ("UNKNOWN_TOPIC_ID", "there is no topic of this id"),
     103: ("INCONSISTENT_TOPIC_ID", "the topic was deleted and made again"),
+    105: ("TRANSACTIONAL_ID_NOT_FOUND", "there is no such transactional id"),
     120: ("TRANSACTION_ABORTABLE", "the transaction must be aborted"),
 }
 

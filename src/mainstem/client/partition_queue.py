@@ -91,6 +91,7 @@ class PartitionQueue:
     ready: deque[PendingBatch] = field(default_factory=deque)
     in_flight: list[PendingBatch] = field(default_factory=list)
     retry: list[PendingBatch] = field(default_factory=list)  # not empty: nothing new is sent
+    is_transactional: bool = False
     identity: ProducerIdentity | None = None
     spent_identity: ProducerIdentity | None = None  # the one under which the queue broke
     next_sequence: int = 0
@@ -145,6 +146,7 @@ class PartitionQueue:
                 producer_id=identity.producer_id,
                 producer_epoch=identity.epoch,
                 base_sequence=batch.sequence,
+                is_transactional=self.is_transactional,
             )
         batch.is_unwritten = False  # from now on nobody knows
         self.in_flight.append(batch)

@@ -15,6 +15,7 @@ from mainstem.client.answer_codes import (
     BAD_RECORD_CODES,
     DUPLICATE_SEQUENCE_NUMBER,
     OUT_OF_ORDER_SEQUENCE_NUMBER,
+    TRANSACTION_ABORTABLE,
     UNKNOWN_PRODUCER_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
     is_passing,
@@ -70,6 +71,12 @@ class Delivery(NamedTuple):
     error: Exception | None
 
 
+class TransactionIdentity(NamedTuple):
+    transactional_id: str
+    producer_id: int
+    epoch: int
+
+
 class _Request(NamedTuple):
     sent_at: float
     batches: dict[TopicPartition, tuple[PartitionQueue, PendingBatch]]
@@ -121,6 +128,7 @@ class RecordProducer:
         self._sticky: dict[str, StickyChoice] = {}
         self._leaders: dict[int, _Leader] = {}
         self._identity: ProducerIdentity | None = None  # of all queues until one breaks
+        self._transaction: TransactionIdentity | None = None  # what is sent belongs to it
         self._partition_counts: dict[str, int] = {}  # as they were at first: a key keeps its partition
         self._last_error: Exception | None = None
         self._unconfirmed_bytes = 0
@@ -129,6 +137,13 @@ class RecordProducer:
     @property
     def unconfirmed_count(self) -> int:
         return self._unconfirmed_count
+
+    def begin_transaction(self, transaction: TransactionIdentity) -> None:
+        """What is sent from now on belongs to it. Nothing may be unconfirmed."""
+        assert not self._unconfirmed_count, "the transaction before is not flushed"
+        self._queues.clear()  # numbers begin anew with each epoch
+        self._transaction = transaction
+        self._identity = ProducerIdentity(transaction.producer_id, transaction.epoch)
 
     def send(self, topic: str, record: NewRecord, *, partition: int | None = None) -> None:
         """Takes the record; blocks while too much is unconfirmed."""
@@ -194,6 +209,7 @@ class RecordProducer:
             check_partition(place, count)
             in_flight = _MAX_REQUESTS_IN_FLIGHT if self._is_idempotent else 1
             queue = self._queues[place] = PartitionQueue(place, self._batch_bytes, in_flight)
+            queue.is_transactional = self._transaction is not None
         return queue
 
     def _dispatch(self) -> None:
@@ -234,6 +250,9 @@ class RecordProducer:
         if not self._is_idempotent:
             queue.identity = NO_IDENTITY
             return
+        if self._transaction is not None and queue.spent_identity is not None:
+            told = "a record of the transaction was given up, so the others are not sent"
+            raise Refused(TRANSACTION_ABORTABLE, f"partition {queue.partition}", told)
         if self._identity is None or self._identity == queue.spent_identity:
             request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
             answer = self._cluster.ask(request, InitProducerIdResponse)
@@ -259,7 +278,9 @@ class RecordProducer:
             topic.partition_data.append(
                 PartitionProduceData(index=queue.partition.partition, records=batch.encoded)
             )
+        transaction = self._transaction
         message = ProduceRequest(
+            transactional_id=None if transaction is None else transaction.transactional_id,
             acks=self._acks,
             timeout_ms=int(self._cluster.timeout_s * 1000),
             topic_data=list(topics.values()),

@@ -33,6 +33,7 @@ from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
 from mainstem.core.slices import Slices
 from mainstem.core.transactions.admission import TransactionAdmission
+from mainstem.core.transactions.coordinator import TransactionCoordinator
 from mainstem.core.transactions.marker_writes import LocalMarkers
 from mainstem.core.transactions.ports import TransactionVerifier
 from mainstem.core.transactions.produce import (
@@ -77,6 +78,7 @@ class BrokerServices:
     directories: LogDirectories
     groups: GroupCoordinator
     quotas: ClientQuotas
+    transactions: TransactionCoordinator
     turn: AppendTurn
     clock: Clock
     config: Callable[[], BrokerConfig]
@@ -92,6 +94,7 @@ class Broker:
         self.authorizer = services.authorizer
         self.groups = services.groups
         self.quotas = services.quotas
+        self.transactions = services.transactions
         self.clock = services.clock
         self.replicas = services.replicas
         self._metadata = services.metadata

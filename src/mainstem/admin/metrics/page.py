@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Final
 
-from mainstem.admin.metrics import access, groups, identity, partitions, process, quotas, requests, storage
+from mainstem.admin.metrics import (
+    access,
+    groups,
+    identity,
+    partitions,
+    process,
+    quotas,
+    requests,
+    storage,
+    transactions,
+)
 from mainstem.admin.metrics.exposition import Family, write
 from mainstem.admin.node import Node
 
@@ -17,6 +27,7 @@ _ROOMS: Final[tuple[Callable[[Node], Iterable[Family]], ...]] = (
     access.families,
     storage.families,
     groups.families,
+    transactions.families,
     partitions.families,
 )
 

@@ -325,6 +325,10 @@ class TransactionCoordinator:
             raise TransactionalIdNotFound(f"there is no transactional id {transactional_id}")
         return stored
 
+    async def abort(self, transactional_id: str) -> None:
+        """Ends what is open under the id, against its producer. Returns when that is certain."""
+        await self._run(transactional_id, lambda shard, waiter: shard.decide_abort(transactional_id, waiter))
+
     def list_transactions(self, wanted: TransactionFilter) -> list[KnownTransaction]:
         """Of the shards that this node leads."""
         is_wanted = wanted.compile(self._clock.now_ms())

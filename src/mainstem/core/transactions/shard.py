@@ -18,7 +18,12 @@ from typing import Any, Final
 
 from mainstem.core.coordinator.result import Result, answer
 from mainstem.core.coordinator.runtime import ShardRuntime
-from mainstem.core.errors import NotCoordinator, TransactionCoordinatorFenced
+from mainstem.core.errors import (
+    InvalidTransactionState,
+    NotCoordinator,
+    TransactionalIdNotFound,
+    TransactionCoordinatorFenced,
+)
 from mainstem.core.transactions import prepared, transitions
 from mainstem.core.transactions.markers import FIRST_PAUSE_MS, LONGEST_PAUSE_MS, MarkerDelivery
 from mainstem.core.transactions.ports import TransactionMarker
@@ -225,6 +230,19 @@ class TransactionShard:
         return TransactionsResult(
             [TransactionRecord(transactional_id, changed)], waiter=waiter, response=response, settled=settled
         )
+
+    def decide_abort(self, transactional_id: str, waiter: Future[None]) -> TransactionsResult:
+        """For an operator: against the producer, as when its time is over."""
+        stored = self.transactions.get(transactional_id)
+        if stored is None:
+            raise TransactionalIdNotFound(f"there is no transactional id {transactional_id}")
+        if stored.prepared is not None and stored.is_prepared:
+            raise InvalidTransactionState(
+                f"it is prepared under {stored.prepared.number}: only its writer's decision ends it"
+            )
+        changed = transitions.fence(stored, self._clock.now_ms())
+        self.counters.fenced += 1
+        return self._change(transactional_id, changed, waiter, None)
 
     # --- prepared transactions
 

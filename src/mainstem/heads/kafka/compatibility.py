@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from mainstem.heads.kafka import fetch, produce
 from mainstem.heads.kafka.api_list import COLD_APIS
 from mainstem.heads.kafka.apis import api_versions
-from mainstem.wire.kafka.apis import APIS
+from mainstem.wire.kafka.apis import APIS, KAFKA_APIS, OWN_APIS
 
 _FILE: Final = "docs/kafka-compatibility.md"
 
@@ -45,15 +45,10 @@ _STREAMS_GROUPS: Final = "Streams applications use the classic protocol, which i
 _NO_TELEMETRY: Final = "The broker takes no metrics from clients; a client notices and sends none."
 
 NOT_YET: Final[Mapping[int, str]] = {
-    24: _NO_TRANSACTIONS,
-    25: _NO_TRANSACTIONS,
-    26: _NO_TRANSACTIONS,
     28: _NO_TRANSACTIONS,
     34: "A replica stays in the directory that it was made in.",
     61: _NO_TRANSACTIONS,
     64: "A node leaves the cluster by itself: its registration ends with it.",
-    65: _NO_TRANSACTIONS,
-    66: _NO_TRANSACTIONS,
     68: _NEW_GROUPS,
     69: _NEW_GROUPS,
     76: _SHARE_GROUPS,
@@ -70,7 +65,6 @@ NEVER: Final[Mapping[int, str]] = {
     40: _NO_TOKENS,
     41: _NO_TOKENS,
     55: _NO_QUORUM,
-    57: "There are no features to switch: what a release can do is on.",
     71: _NO_TELEMETRY,
     72: _NO_TELEMETRY,
     80: _NO_QUORUM,
@@ -103,14 +97,28 @@ def served_apis() -> dict[int, ServedApi]:
 
 def compatibility_page() -> str:
     """The whole of docs/kafka-compatibility.md."""
-    return "\n".join([_INTRODUCTION, *_table()]) + "\n"
+    return "\n".join([_INTRODUCTION, *_table(), *_own_table()]) + "\n"
+
+
+def _own_table() -> Iterator[str]:
+    yield ""
+    yield "## APIs of our own"
+    yield ""
+    yield "Clients that do not know a key pass over it. These serve clients that use what only Mainstem has."
+    yield ""
+    yield "| key | API | versions | what it is |"
+    yield "| --- | --- | --- | --- |"
+    served = served_apis()
+    for key, schema in OWN_APIS.items():
+        api = served[key]
+        yield f"| {key} | {schema.name} | {_versions(api.min_version, api.max_version)} | {api.remarks} |"
 
 
 def _table() -> Iterator[str]:
     yield "| key | API | versions here | Kafka 4.3 | status | what differs, and why |"
     yield "| --- | --- | --- | --- | --- | --- |"
     served = served_apis()
-    for key, schema in APIS.items():
+    for key, schema in KAFKA_APIS.items():
         theirs = _versions(schema.min_version, schema.max_version)
         api = served.get(key)
         if api is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainstem.wire.kafka.api_table import API_ROWS
+from mainstem.wire.kafka.extensions.api_table import EXTENSION_ROWS
 
 if TYPE_CHECKING:
     from mainstem.wire.kafka.message import Message
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class ApiSchema(NamedTuple):
     key: int
     name: str
-    module: str
+    module: str  # the whole name
     request_name: str
     response_name: str
     min_version: int
@@ -25,16 +26,32 @@ class ApiSchema(NamedTuple):
     flexible_from: int  # above every version where there is no flexible one
 
 
-APIS: Mapping[int, ApiSchema] = MappingProxyType(
-    {
-        key: ApiSchema(key, name, module, f"{name}Request", f"{name}Response", lowest, highest, flexible_from)
-        for key, name, module, lowest, highest, flexible_from in API_ROWS
-    }
-)
+def _schemas(
+    package: str, rows: Iterable[tuple[int, str, str, int, int, int]]
+) -> Iterator[tuple[int, ApiSchema]]:
+    for key, name, module, lowest, highest, flexible_from in rows:
+        yield (
+            key,
+            ApiSchema(
+                key,
+                name,
+                f"mainstem.wire.kafka.{package}.{module}",
+                f"{name}Request",
+                f"{name}Response",
+                lowest,
+                highest,
+                flexible_from,
+            ),
+        )
+
+
+KAFKA_APIS: Mapping[int, ApiSchema] = MappingProxyType(dict(_schemas("messages", API_ROWS)))
+OWN_APIS: Mapping[int, ApiSchema] = MappingProxyType(dict(_schemas("extensions", EXTENSION_ROWS)))
+APIS: Mapping[int, ApiSchema] = MappingProxyType({**KAFKA_APIS, **OWN_APIS})
 
 
 def _message_class(module: str, name: str) -> type[Message]:
-    cls: type[Message] = getattr(import_module(f"mainstem.wire.kafka.messages.{module}"), name)
+    cls: type[Message] = getattr(import_module(module), name)
     return cls
 
 

@@ -13,12 +13,19 @@ from typing import Final
 
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import Api, Exchange
+from mainstem.heads.kafka.features import FEATURE_LEVELS, FEATURES_EPOCH
 from mainstem.model.batch import Buffer
 from mainstem.wire.kafka.codec import decode
 from mainstem.wire.kafka.frames import encode_response
-from mainstem.wire.kafka.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from mainstem.wire.kafka.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 
-REMARKS: Final = "There are no features yet whose versions could be told."
+REMARKS: Final = "The one feature that is told is `transaction.version`, at 2."
 KEY: Final = 18
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 4
@@ -35,7 +42,18 @@ class ApiVersionsExchange(Exchange):
         if self.version >= _FIRST_WITH_SOFTWARE and not _names_its_software(request):
             response = ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         else:
-            response = ApiVersionsResponse(api_keys=_served(self.session.head.apis.values()))
+            response = ApiVersionsResponse(
+                api_keys=_served(self.session.head.apis.values()),
+                supported_features=[
+                    SupportedFeatureKey(name=name, min_version=level, max_version=level)
+                    for name, level in FEATURE_LEVELS.items()
+                ],
+                finalized_features_epoch=FEATURES_EPOCH,
+                finalized_features=[
+                    FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+                    for name, level in FEATURE_LEVELS.items()
+                ],
+            )
         self.answer((encode_response(KEY, self.version, self.correlation_id, response),))
 
 

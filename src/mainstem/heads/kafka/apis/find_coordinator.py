@@ -1,15 +1,18 @@
-"""FindCoordinator: which node coordinates a group. The first one to ask brings its topic into being.
+"""FindCoordinator: which node coordinates a group or a transactional id.
 
-Transactions and share groups have no coordinator here yet. Their clients are refused with errors that they
-take as final, rather than with one that they would retry.
+The first one to ask brings the internal topic into being. Share groups have no coordinator here yet: their
+clients are refused with an error that they take as final, rather than with one that they would retry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from mainstem.core.broker import Broker
 from mainstem.core.groups.offsets_topic import ensure_offsets_topic
+from mainstem.core.image import TopicImage
+from mainstem.core.transactions.state_topic import ensure_transactions_topic
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.endpoints import NodeAddress, node_address
@@ -33,12 +36,11 @@ _NOBODY: Final = -1
 async def handle(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     has_many = context.version >= FIRST_WITH_MANY_KEYS
     keys = request.coordinator_keys if has_many else [request.key]
+    broker = context.broker
     if request.key_type == GROUP:
-        coordinators = await _of_groups(context, keys)
+        coordinators = await _on(context, keys, ensure_offsets_topic, broker.groups.partition_for)
     elif request.key_type == TRANSACTION:
-        # What clients do not retry; the message says why.
-        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        coordinators = [_refused(key, code, "this broker does not serve transactions yet") for key in keys]
+        coordinators = await _on(context, keys, ensure_transactions_topic, broker.transactions.partition_for)
     else:
         known = request.key_type == SHARE and context.version >= FIRST_WITH_SHARE
         message = (
@@ -50,24 +52,29 @@ async def handle(context: RequestContext, request: FindCoordinatorRequest) -> Fi
     return FindCoordinatorResponse(coordinators=coordinators) if has_many else _single(coordinators[0])
 
 
-async def _of_groups(context: RequestContext, group_ids: Sequence[str]) -> list[Coordinator]:
+async def _on(
+    context: RequestContext,
+    keys: Sequence[str],
+    ensure_topic: Callable[[Broker], Awaitable[TopicImage]],
+    partition_for: Callable[[str], int],
+) -> list[Coordinator]:
+    """Who leads the partition of the internal topic that each key belongs to."""
     broker = context.broker
     try:
-        topic = await ensure_offsets_topic(broker)
+        topic = await ensure_topic(broker)
     except MainstemError as error:
         # Clients ask again after this code and no other; the message has the cause.
         code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return [_refused(group_id, code, error_message(error)) for group_id in group_ids]
+        return [_refused(key, code, error_message(error)) for key in keys]
     coordinators = []
-    image = broker.image
-    for group_id in group_ids:
-        state = topic.partitions[broker.groups.partition_for(group_id)]
-        leader = image.brokers.get(state.leader)
+    brokers = broker.image.brokers
+    for key in keys:
+        leader = brokers.get(topic.partitions[partition_for(key)].leader)
         if leader is None:
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            coordinators.append(_refused(group_id, code, f"nobody leads the partition of group {group_id}"))
+            coordinators.append(_refused(key, code, f"nobody leads the partition of {key}"))
         else:
-            coordinators.append(_found(group_id, node_address(leader, context.listener)))
+            coordinators.append(_found(key, node_address(leader, context.listener)))
     return coordinators
 
 
@@ -103,5 +110,5 @@ HANDLER: Final = Handler(
     max_version=6,
     handle=handle,
     refuse=refuse,
-    remarks="Groups have coordinators. Transactions and share groups, which are not here yet, have none.",
+    remarks="Share groups, which are not here yet, have no coordinator.",
 )

@@ -6,7 +6,7 @@ means the topic that has it, a name that nobody has may bring the topic into bei
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from mainstem.core.broker import Broker
@@ -16,6 +16,8 @@ from mainstem.core.groups.offsets_topic import ensure_offsets_topic
 from mainstem.core.image import ClusterImage, PartitionImage, TopicImage
 from mainstem.core.ports import NewTopic
 from mainstem.core.slices import Slices
+from mainstem.core.transactions.coordinator import TRANSACTIONS_TOPIC
+from mainstem.core.transactions.state_topic import ensure_transactions_topic
 from mainstem.heads.kafka.authorized_operations import (
     OPERATIONS_NOT_ASKED_FOR,
     cluster_operations,
@@ -40,6 +42,11 @@ from mainstem.wire.kafka.messages.metadata import (
 FIRST_WITH_IDS: Final = 12  # versions 10 and 11 have the field, but Kafka never served it there
 _FIRST_WITH_NULL_FOR_ALL: Final = 1
 _NOBODY: Final = -1
+
+_INTERNAL_TOPICS: Final[Mapping[str, Callable[[Broker], Awaitable[TopicImage]]]] = {
+    OFFSETS_TOPIC: ensure_offsets_topic,
+    TRANSACTIONS_TOPIC: ensure_transactions_topic,
+}
 
 
 async def handle(context: RequestContext, request: MetadataRequest) -> MetadataResponse:
@@ -128,12 +135,16 @@ async def _find_by_name(
 async def _create(broker: Broker, names: Sequence[str]) -> dict[str, MainstemError]:
     """Makes topics with the broker's defaults; the errors of those that could not be made."""
     errors: dict[str, MainstemError] = {}
-    ordinary = [name for name in names if name != OFFSETS_TOPIC]
-    if len(ordinary) < len(names):
+    ordinary = []
+    for name in names:
+        ensure = _INTERNAL_TOPICS.get(name)
+        if ensure is None:
+            ordinary.append(name)
+            continue
         try:
-            await ensure_offsets_topic(broker)
+            await ensure(broker)
         except MainstemError as error:
-            errors[OFFSETS_TOPIC] = error
+            errors[name] = error
     if ordinary:
         outcomes = await broker.admin.create_topics([NewTopic(name) for name in ordinary])
         for name, outcome in outcomes.items():

@@ -108,12 +108,19 @@ CHECKS: Final[Mapping[int, Check]] = {
     49: _cluster(Operation.ALTER_CONFIGS),
     50: _cluster(_DESCRIBE),
     51: _cluster(_ALTER),
+    57: _cluster(_ALTER),
     60: Check("nothing; Describe on the cluster to be told the operations on it"),
     61: Check("Read on each topic", each("topics", on_topic(_READ), "topics")),
     65: Check("Describe on each transactional id", transactions.describe_transactions),
     66: Check("nothing; transactional ids with Describe are listed", transactions.list_transactions),
     74: _cluster(Operation.DESCRIBE_CONFIGS),
     75: Check("Describe on each topic", each("topics", on_topic(_DESCRIBE), "topics")),
+    10000: Check("Write on the transactional id", whole(on_transactional_id(_WRITE))),
+    10001: Check("Write on the transactional id `{writer}`", whole(transactions.on_writer(_WRITE))),
+    10002: Check(
+        "Describe on each transactional id `{writer}`; in a list of all those with it are listed",
+        transactions.describe_transaction_writers,
+    ),
 }
 
 

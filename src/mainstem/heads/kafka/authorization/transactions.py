@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainstem.core.identity.acl import Operation, ResourceType
+from mainstem.core.transactions.writers import writer_key
 from mainstem.heads.kafka.authorization.check import (
     DENIED,
+    Asked,
+    Need,
     named,
     on_cluster,
     on_topic,
@@ -20,6 +23,10 @@ from mainstem.heads.kafka.authorization.check import each as each_of
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.handler import Handler
+from mainstem.wire.kafka.extensions.describe_transaction_writers import (
+    DescribeTransactionWritersRequest,
+    DescribeTransactionWritersResponse,
+)
 from mainstem.wire.kafka.message import Message
 from mainstem.wire.kafka.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -128,6 +135,35 @@ async def list_transactions(
         state
         for state in response.transaction_states
         if context.may(Operation.DESCRIBE, kind, state.transactional_id, is_quiet=True)
+    ]
+    return response
+
+
+def on_writer(operation: Operation) -> Need:
+    """On the id that stands for all of the writer's."""
+
+    def need(_: RequestContext, request: Any) -> Asked:
+        return Asked(operation, ResourceType.TRANSACTIONAL_ID, writer_key(request.writer))
+
+    return need
+
+
+async def describe_transaction_writers(
+    context: RequestContext, request: DescribeTransactionWritersRequest, handler: Handler
+) -> Message:
+    if request.writers is not None:
+
+        def need(_: RequestContext, writer: str) -> Asked:
+            return Asked(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, writer_key(writer))
+
+        return await each_of("writers", need, "writers")(context, request, handler)
+    response = await handler.handle(context, request)
+    assert isinstance(response, DescribeTransactionWritersResponse)
+    kind = ResourceType.TRANSACTIONAL_ID
+    response.writers = [
+        each
+        for each in response.writers
+        if context.may(Operation.DESCRIBE, kind, writer_key(each.writer), is_quiet=True)
     ]
     return response
 

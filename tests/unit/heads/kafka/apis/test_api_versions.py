@@ -35,8 +35,11 @@ async def test_what_is_served_is_advertised(peer: Peer, version: int) -> None:
     expected = {handler.key: (handler.min_version, handler.max_version) for handler in COLD_APIS}
     # Produce from 0 on, or librdkafka silently compresses nothing.
     assert advertised == expected | {0: (0, 13), 1: (4, 18), 18: (0, 4)}
-    assert response.supported_features == response.finalized_features == []
-    assert response.finalized_features_epoch == -1
+    if version >= 3:
+        (supported,), (finalized,) = response.supported_features, response.finalized_features
+        assert (supported.name, supported.min_version, supported.max_version) == ("transaction.version", 2, 2)
+        assert (finalized.name, finalized.max_version_level) == ("transaction.version", 2)
+        assert response.finalized_features_epoch == 0
 
 
 @pytest.mark.parametrize("version", [5, 99, 32767])

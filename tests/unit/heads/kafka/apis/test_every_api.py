@@ -92,7 +92,7 @@ def _error_codes(message: Message) -> set[int]:
     found: set[int] = set()
     for field in message.SCHEMA.fields:
         value = getattr(message, field.name)
-        if field.name == "error_code":
+        if field.name in ("error_code", "partition_error_code"):
             found.add(value)
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, Message):

@@ -8,6 +8,11 @@ from typing import NamedTuple
 from mainstem.core.identity.acl import CLUSTER_NAME, Operation, ResourceType
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.model.records import NewRecord, build_batch
+from mainstem.wire.kafka.extensions import (
+    decide_transactions,
+    describe_transaction_writers,
+    prepare_transaction,
+)
 from mainstem.wire.kafka.message import Message
 from mainstem.wire.kafka.messages import (
     add_offsets_to_txn,
@@ -52,6 +57,7 @@ from mainstem.wire.kafka.messages import (
     produce,
     sync_group,
     txn_offset_commit,
+    update_features,
     write_txn_markers,
 )
 
@@ -94,9 +100,9 @@ def cluster(operation: Operation) -> Need:
     return Need(operation, ResourceType.CLUSTER, CLUSTER_NAME, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-def transactional_id(operation: Operation) -> Need:
+def transactional_id(operation: Operation, name: str = TRANSACTIONAL_ID) -> Need:
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return Need(operation, ResourceType.TRANSACTIONAL_ID, TRANSACTIONAL_ID, code)
+    return Need(operation, ResourceType.TRANSACTIONAL_ID, name, code)
 
 
 def case(request: Message, versions: tuple[int, ...], *needs: Need, name: str = "") -> Case:
@@ -376,6 +382,13 @@ OPTIONS = (
 
 CLUSTER = (
     case(
+        update_features.UpdateFeaturesRequest(
+            feature_updates=[update_features.FeatureUpdateKey(feature="x", max_version_level=1)]
+        ),
+        (0, 1, 2),
+        cluster(O.ALTER),
+    ),
+    case(
         describe_acls.DescribeAclsRequest(
             resource_type_filter=1,
             resource_name_filter=None,
@@ -578,6 +591,24 @@ TRANSACTIONS = (
         transactional_id(O.DESCRIBE),
     ),
 )
+_WRITER_ID = "{shop}"  # what stands for all of its transactional ids
+OWN = (
+    case(
+        prepare_transaction.PrepareTransactionRequest(transactional_id=TRANSACTIONAL_ID),
+        (0,),
+        transactional_id(O.WRITE),
+    ),
+    case(
+        decide_transactions.DecideTransactionsRequest(writer="shop", number=1),
+        (0,),
+        transactional_id(O.WRITE, _WRITER_ID),
+    ),
+    case(
+        describe_transaction_writers.DescribeTransactionWritersRequest(writers=["shop"]),
+        (0,),
+        transactional_id(O.DESCRIBE, _WRITER_ID),
+    ),
+)
 IDEMPOTENT = (
     case(init_producer_id.InitProducerIdRequest(transactional_id=None), (0, 5), cluster(O.IDEMPOTENT_WRITE)),
 )
@@ -599,4 +630,4 @@ DELETIONS = (
     Case("DeleteTopics by id", _delete_by_id, (6,), (topic(O.DELETE),)),
 )
 
-CASES = (*BY_NAME, *OPTIONS, *CLUSTER, *BY_ID, *TRANSACTIONS, *IDEMPOTENT, *DELETIONS)
+CASES = (*BY_NAME, *OPTIONS, *CLUSTER, *BY_ID, *TRANSACTIONS, *OWN, *IDEMPOTENT, *DELETIONS)
