@@ -269,7 +269,24 @@ ADMINISTRATION: dict[str, Any] = {
     },
 }
 
-SEEN = {**GROUPS, **RECORDS, **ADMINISTRATION}
+TRANSACTIONS: dict[str, Any] = {
+    "transactions_ends": {"committed": 30, "aborted": 0, "all": 61},
+    "transactions_fencing": {"zombie": "ProducerFencedException", "read": ["newer"]},
+    "transactions_admin": {
+        "before": "Empty",
+        "open": "Ongoing",
+        "partitions": "[T-1]",
+        "time-out": 60_000,
+        "has begun": True,
+        "listed": True,
+        "fenced": "ProducerFencedException",
+        "after": "Empty",
+        "unknown": "TransactionalIdNotFoundException",
+    },
+    "transactions_features": {"finalized": 2},
+}
+
+SEEN = {**GROUPS, **RECORDS, **ADMINISTRATION, **TRANSACTIONS}
 JUDGED_BELOW = {"group_expired", "consume_limits", "consume_waits", "topic_create", "cluster_describe"}
 
 

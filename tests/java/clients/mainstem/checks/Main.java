@@ -28,6 +28,7 @@ public final class Main {
         ConfigChecks.addTo(checks);
         ClusterChecks.addTo(checks);
         GroupAdminChecks.addTo(checks);
+        TransactionChecks.addTo(checks);
         if (arguments.length > 2) {
             checks.keySet().removeIf(name -> !name.startsWith(arguments[2]));
         }
