@@ -46,6 +46,7 @@ def bootstrap(broker: BrokerProcess) -> str:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """With Spark's own Kafka connector on board, to be compared with."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     packages = Path(classpath("spark-sql-kafka").split(os.pathsep)[1]).parent
     session = open_session(
         "mainstem-tests",

@@ -6,19 +6,11 @@ import difflib
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from mainstem.model.ids import TopicPartition
 from mainstem.spark.errors import InvalidOption
 
-BOOTSTRAP: Final = "kafka.bootstrap.servers"
-CLIENT_OPTIONS: Final = (
-    BOOTSTRAP,
-    "kafka.client.id",
-    "kafka.request.timeout.ms",
-    "kafka.security.protocol",
-)
 _CURES: Final[dict[str, str]] = {
     "fetchoffset.numretries": "Leave it out: offsets are asked for until kafka.request.timeout.ms is over.",
     "fetchoffset.retryintervalms": "Leave it out: the pause between attempts grows by itself.",
@@ -29,18 +21,10 @@ _CURES: Final[dict[str, str]] = {
     "kafka.value.deserializer": "Leave it out: values are binary; cast the column.",
     "kafka.interceptor.classes": "Leave it out: no Java class runs in this source.",
 }
+_SECRET_WORDS: Final = ("password", "jaas", "secret", "token")
 _UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 Offsets = dict[TopicPartition, int]
-
-
-@dataclass(frozen=True, slots=True)
-class ClientOptions:
-    """How brokers are reached; also the key under which a worker keeps its connections."""
-
-    bootstrap: str
-    client_id: str
-    timeout_s: float
 
 
 class OptionReading:
@@ -53,24 +37,15 @@ class OptionReading:
         return self._given.get(name.lower()) or None
 
     def refuse(self, name: str, reason: str, cure: str) -> NoReturn:
-        raise InvalidOption(name, self._given.get(name.lower()), reason, cure)
+        raise InvalidOption(name, self._shown(name), reason, cure)
 
-    def client(self) -> ClientOptions:
-        bootstrap = self.text(BOOTSTRAP)
-        if bootstrap is None:
-            self.refuse(BOOTSTRAP, "it is missing", "Name a broker: HOST:PORT, several separated by commas.")
-        protocol = (self.text("kafka.security.protocol") or "PLAINTEXT").upper()
-        if protocol != "PLAINTEXT":
-            self.refuse(
-                "kafka.security.protocol",
-                "Spark jobs speak PLAINTEXT only so far",
-                "Name a listener without TLS and SASL.",
-            )
-        return ClientOptions(
-            bootstrap,
-            self.text("kafka.client.id") or "mainstem-spark",
-            (self.count("kafka.request.timeout.ms") or 30_000) / 1000,
-        )
+    def _shown(self, name: str) -> str | None:
+        is_secret = any(word in name.lower() for word in _SECRET_WORDS)
+        return None if is_secret else self._given.get(name.lower())
+
+    def names(self, prefix: str) -> list[str]:
+        """Those that are set and begin so."""
+        return [name for name in self._given if name.startswith(prefix)]
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         value = (self.text(name) or default).lower()
@@ -136,7 +111,7 @@ class OptionReading:
             if name in elsewhere:
                 self.refuse(elsewhere[name], f"it belongs to {foreign[elsewhere[name]]}", "Leave it out.")
             raise InvalidOption(
-                name, self._given[name], "there is no such option", _cure(name, {**names, **elsewhere})
+                name, self._shown(name), "there is no such option", _cure(name, {**names, **elsewhere})
             )
 
 
@@ -146,8 +121,8 @@ def _cure(name: str, names: Mapping[str, str]) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
     if close:
         return f"Did you mean {names[close[0]]}?"
-    if name.startswith(("kafka.sasl.", "kafka.ssl.")):
-        return "Spark jobs speak PLAINTEXT only so far: leave it out and name a listener without TLS."
+    if name.startswith("kafka.ssl."):
+        return "Certificates and keys are PEM files here, without passwords of their own: see docs/spark.md."
     if name.startswith("kafka."):
         return "It steers the Java client, which does not run here: leave it out."
     return "docs/spark.md lists the options."

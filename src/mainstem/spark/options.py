@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mainstem.model.ids import TopicPartition
-from mainstem.spark.option_reading import CLIENT_OPTIONS, ClientOptions, Offsets, OptionReading
+from mainstem.spark.client_options import CLIENT_OPTIONS, ClientOptions, client_options
+from mainstem.spark.option_reading import Offsets, OptionReading
 
 EARLIEST: Final = -2  # as in the JSON of Spark's Kafka source
 LATEST: Final = -1
@@ -106,7 +107,7 @@ def source_options(given: Mapping[str, str], *, is_streaming: bool) -> SourceOpt
     where = "read, not to readStream" if is_streaming else "readStream, not to read"
     reading.refuse_unknown((*_COMMON, *this), dict.fromkeys(other, where))
     return SourceOptions(
-        client=reading.client(),
+        client=client_options(reading),
         subscription=reading.subscription(),
         start=reading.bound("starting", LATEST if is_streaming else EARLIEST),
         end=reading.bound("ending", LATEST),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 from mainstem.client.addresses import parse_addresses
@@ -17,8 +18,8 @@ from mainstem.client.column_reader import ColumnReader
 from mainstem.client.errors import OffsetsNotReached, Refused
 from mainstem.model.column_decoder import DEFAULT_CHUNK_BYTES
 from mainstem.model.ids import TopicPartition
+from mainstem.spark.client_options import ClientOptions
 from mainstem.spark.errors import DataLost
-from mainstem.spark.option_reading import ClientOptions
 from mainstem.spark.options import SourceOptions
 from mainstem.spark.ranges import OffsetRange
 
@@ -29,7 +30,10 @@ _idle: Final[dict[ClientOptions, list[ClusterClient]]] = {}
 
 def open_cluster(options: ClientOptions) -> ClusterClient:
     return ClusterClient(
-        parse_addresses(options.bootstrap), client_id=options.client_id, timeout_s=options.timeout_s
+        parse_addresses(options.bootstrap),
+        client_id=options.client_id,
+        timeout_s=options.timeout_s,
+        security=replace(options.security),  # a copy: the key itself stays as it can be sent to tasks
     )
 
 
