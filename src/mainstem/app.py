@@ -69,7 +69,7 @@ from mainstem.log.open_files import OpenFiles
 from mainstem.log.storage import LogStorage
 from mainstem.model.errors import BrokerError
 from mainstem.ports.clock import LoopClock
-from mainstem.ports.disk import Disk, RealDisk
+from mainstem.ports.disk import Disk, RealDisk, make_directory_durably
 from mainstem.ports.random import SystemRandomness
 from mainstem.server.addresses import SocketBuffers, bind
 from mainstem.server.certificates import Certificates, CertificateWatch, TlsFiles
@@ -174,8 +174,10 @@ class BrokerApplication:
     def _hold_data_directory(self) -> None:
         config = self.config.started_with
         directory = os.path.abspath(config.data_dir)
-        _make_folder(directory, "data", "--data-dir")
-        _make_folder(os.path.dirname(os.path.abspath(config.metadata_file)), "metadata", "--metadata-path")
+        self._make_folder(directory, "data", "--data-dir")
+        self._make_folder(
+            os.path.dirname(os.path.abspath(config.metadata_file)), "metadata", "--metadata-path"
+        )
         try:
             lock = self._disk.lock(f"{directory}/.lock")
         except BlockingIOError as error:
@@ -186,6 +188,12 @@ class BrokerApplication:
         except OSError as error:
             raise _unusable(directory, "data", "--data-dir", error) from error
         self._steps.callback(lock.release)
+
+    def _make_folder(self, path: str, kind: str, flag: str) -> None:
+        try:
+            make_directory_durably(self._disk, path)
+        except OSError as error:
+            raise _unusable(path, kind, flag, error) from error
 
     def _bind(self) -> None:
         config = self.config.started_with
@@ -430,13 +438,6 @@ def _authorizer_of(config: BrokerConfig, clock: LoopClock) -> Authorizer | None:
         allow_if_no_rule=config.allow_everyone_if_no_acl_found,
         monotonic_ms=clock.monotonic_ms,
     )
-
-
-def _make_folder(path: str, kind: str, flag: str) -> None:
-    try:
-        os.makedirs(path, exist_ok=True)
-    except OSError as error:
-        raise _unusable(path, kind, flag, error) from error
 
 
 def _unusable(path: str, kind: str, flag: str, error: OSError) -> StartFailed:

@@ -169,6 +169,9 @@ class Partition:
         except MainstemError as error:
             self._refuse(staged, self._storage_error(error))
             return
+        except Exception as error:  # nobody thought of it: its producers are told, and others go on
+            self._refuse(staged, error)
+            return
         log_start = self.log.log_start_offset
         outcomes = iter(run.outcomes)
         finishes: list[Callable[[Exception | None], None]] = []

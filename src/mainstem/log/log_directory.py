@@ -34,7 +34,7 @@ from mainstem.log.partition_log import PartitionLog
 from mainstem.log.storage import LogStorage
 from mainstem.model.errors import DiskError
 from mainstem.model.ids import ZERO_TOPIC_ID, TopicId, TopicPartition
-from mainstem.ports.disk import DirectoryLock
+from mainstem.ports.disk import DirectoryLock, make_directory_durably
 
 LOCK: Final = ".lock"
 DELETE_SUFFIX: Final = "-delete"
@@ -85,7 +85,7 @@ class LogDirectory:
 
     def open(self, default_config: TopicConfig, thread_count: int) -> OpenedDirectory:
         disk = self._disk
-        disk.make_directory(self.path)
+        make_directory_durably(disk, self.path)
         try:
             self._lock = disk.lock(f"{self.path}/{LOCK}")
         except BlockingIOError as error:

@@ -169,8 +169,7 @@ class PartitionLog:
             raise LogClosed(f"the log of {self.topic_partition} is closed")
         first_offset = self.log_end_offset
         self.epochs.assign(leader_epoch, first_offset)
-        piece = AppendPiece(self.active, 0, first_offset)
-        piece.plan(batches, self.active, self._roll_limits(), self.producers, leader_epoch)
+        piece = self._planned(batches, 0, leader_epoch)
         size_bytes = self._write(piece)
         if piece.next_batch == len(batches):
             return AppendRun(first_offset, self.log_end_offset, size_bytes, piece.buffers, piece.outcomes)
@@ -189,8 +188,7 @@ class PartitionLog:
         while piece.next_batch < len(batches):
             try:
                 self.roll()
-                following = AppendPiece(self.active, piece.next_batch, self.log_end_offset)
-                following.plan(batches, self.active, self._roll_limits(), self.producers, leader_epoch)
+                following = self._planned(batches, piece.next_batch, leader_epoch)
                 size_bytes += self._write(following)
             except DiskError as error:
                 if self.log_end_offset == first_offset:
@@ -202,6 +200,16 @@ class PartitionLog:
             outcomes += following.outcomes
             piece = following
         return AppendRun(first_offset, self.log_end_offset, size_bytes, buffers, outcomes)
+
+    def _planned(self, batches: Sequence[StagedBatch], next_batch: int, leader_epoch: int) -> AppendPiece:
+        """What the active segment takes of the batches from `next_batch` on."""
+        try:  # a segment that was just opened reads what it has to know of itself
+            piece = AppendPiece(self.active, next_batch, self.log_end_offset)
+            limits = self._roll_limits()
+        except OSError as error:
+            raise self._read_failed(error) from error
+        piece.plan(batches, self.active, limits, self.producers, leader_epoch)
+        return piece
 
     def _roll_limits(self) -> RollLimits:
         segment, config = self.active, self.config

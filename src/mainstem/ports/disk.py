@@ -118,6 +118,18 @@ class DirectoryLock(Protocol):
     def release(self) -> None: ...
 
 
+def make_directory_durably(disk: Disk, path: str) -> None:
+    """Makes a directory whose name, and the names of the parents that were missing, survive a power loss."""
+    missing = []
+    folder = os.path.abspath(path)
+    while not disk.exists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    disk.make_directory(path)
+    for made in reversed(missing):
+        disk.sync_directory(os.path.dirname(made))
+
+
 # The most buffers that the kernel takes in one call.
 _IOV_MAX: Final = 1024 if os.sysconf("SC_IOV_MAX") >= 1024 else 16  # POSIX promises 16
 # Contents and size, without the times: one write to the disk less than fsync.
