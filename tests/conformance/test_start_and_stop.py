@@ -222,7 +222,8 @@ def test_options_that_cannot_be(tmp_path: Path) -> None:
 
 
 def test_an_address_of_another_machine(tmp_path: Path) -> None:
-    refused = start_refused("--data-dir", str(tmp_path), "--kafka", "192.0.2.1:0", "--admin", "")
+    flags = ("--data-dir", str(tmp_path), "--kafka", "192.0.2.1:0", "--admin", "")
+    refused = start_refused(*flags, "--allow-unprotected-listeners", "true")
     assert refused.returncode == 1
     assert "this machine does not have the address" in refused.stderr
 
