@@ -187,6 +187,50 @@ def group(bootstrap: str, topic: str, group: str, count: int) -> dict[str, Any]:
     return {"shared": shared, "seen": sorted(set(seen)), "committed": committed}
 
 
+def transactions(bootstrap: str, topic: str) -> dict[str, Any]:
+    """Every other one is aborted; then a second producer takes the transactional id over."""
+
+    def new_producer() -> KafkaProducer:
+        producer = KafkaProducer(bootstrap_servers=bootstrap, transactional_id=topic, linger_ms=0)
+        producer.init_transactions()
+        return producer
+
+    producer = new_producer()
+    for number in range(6):
+        producer.begin_transaction()
+        futures = [producer.send(topic, b"%d" % number, partition=partition) for partition in range(2)]
+        for future in futures:
+            future.get(PATIENCE_S)
+        if number % 2:
+            producer.abort_transaction()
+        else:
+            producer.commit_transaction()
+    producer.begin_transaction()
+    producer.send(topic, b"zombie", partition=0).get(PATIENCE_S)
+    newer = new_producer()
+    try:
+        producer.commit_transaction()
+        fenced = "not at all"
+    except Exception as error:
+        fenced = type(error).__name__
+    newer.begin_transaction()
+    newer.send(topic, b"newer", partition=0)
+    newer.commit_transaction()
+    newer.close()
+    with consumer_of(bootstrap, isolation_level="read_committed") as consumer:
+        partitions = [TopicPartition(topic, partition) for partition in range(2)]
+        consumer.assign(partitions)
+        ends = consumer.end_offsets(partitions)
+        seen: list[str] = []
+        deadline = time.monotonic() + PATIENCE_S
+        while (
+            any(consumer.position(each) < ends[each] for each in partitions) and time.monotonic() < deadline
+        ):
+            for records in consumer.poll(200).values():
+                seen += [record.value.decode() for record in records]
+    return {"seen": sorted(seen), "fenced": fenced}
+
+
 def wait_until(is_so: Callable[[], bool], lock: threading.Lock, what: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
@@ -198,7 +242,13 @@ def wait_until(is_so: Callable[[], bool], lock: threading.Lock, what: str) -> No
 
 
 def main() -> None:
-    scenarios = {"write": write, "read": read, "positions": positions, "group": group}
+    scenarios = {
+        "write": write,
+        "read": read,
+        "positions": positions,
+        "group": group,
+        "transactions": transactions,
+    }
     if sys.argv[1] == "version":
         import kafka
 

@@ -93,3 +93,9 @@ def test_a_group_of_two(
     assert result["shared"] == [0, 1, 2, 3]
     assert result["seen"] == [[partition, offset] for partition in range(4) for offset in range(25)]
     assert result["committed"] == [25, 25, 25, 25]
+
+
+def test_transactions(bootstrap: str, new_topic: NewName, client: ClientProgram) -> None:
+    result = client.play("transactions", bootstrap, topic=new_topic(2))
+    assert result["seen"] == ["0", "0", "2", "2", "4", "4", "newer"]
+    assert result["fenced"] in ("ProducerFencedError", "ProducerFenced", "InvalidProducerEpochError")

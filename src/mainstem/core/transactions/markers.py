@@ -26,7 +26,8 @@ from mainstem.ports.clock import Clock
 
 FIRST_PAUSE_MS: Final = 20.0
 LONGEST_PAUSE_MS: Final = 2_000.0
-MAX_DELIVERIES: Final = 256  # at a time; the others wait for their turn
+ATTEMPTS_PER_WARNING: Final = 10
+MAX_WRITES: Final = 256  # at a time; the others wait for their turn
 
 _log = logging.getLogger(__name__)
 
@@ -37,24 +38,20 @@ class MarkerDelivery:
         self._clock = clock
         self._sink = sink
         self._exists = exists
-        self._places = asyncio.Semaphore(MAX_DELIVERIES)
+        self._places = asyncio.Semaphore(MAX_WRITES)
 
     async def deliver(self, transactional_id: str, marker: TransactionMarker) -> None:
         """Returns when no partition waits for it. Raises when a newer coordinator has taken over."""
-        if not marker.partitions:
-            return
-        async with self._places:
-            await self._deliver(transactional_id, marker)
-
-    async def _deliver(self, transactional_id: str, marker: TransactionMarker) -> None:
         left = frozenset(marker.partitions)
         pause_ms = FIRST_PAUSE_MS
-        while True:
+        attempts = 0
+        while left:
             left, reason = await self._attempt(transactional_id, marker._replace(partitions=left))
             if not left:
                 return
+            attempts += 1
             self.retries += 1
-            if pause_ms >= LONGEST_PAUSE_MS:
+            if attempts % ATTEMPTS_PER_WARNING == 0:
                 _log.warning(
                     "transactional id %s: %d markers are still to be written: %s",
                     transactional_id,
@@ -70,7 +67,8 @@ class MarkerDelivery:
         """The partitions that need another attempt, and why the last of them does."""
         asked = frozenset(marker.partitions)
         try:
-            outcomes = await self._sink.write(marker)
+            async with self._places:
+                outcomes = await self._sink.write(marker)
         except TransactionCoordinatorFenced:
             raise
         except MainstemError as error:
