@@ -94,6 +94,7 @@ def _document(adoption: Adoption, command: str) -> Mapping[str, object]:
         ],
         "quotas": len(adoption.quotas),
         "access_rules": sum(len(rules) for rules in adoption.rules.values()),
+        "users": sorted(adoption.users),
         "left_out": adoption.left_out,
         "start": command,
     }

@@ -25,6 +25,7 @@ from mainstem.core.fetch_request import FetchDone, FetchEntry, FetchLimits, Fetc
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.identity.authorizer import Authorizer
 from mainstem.core.image import ClusterImage
+from mainstem.core.loggers import BrokerLoggers
 from mainstem.core.partition import Partition, ProduceResult
 from mainstem.core.ports import AclAdmin, MetadataSource, TopicAdmin
 from mainstem.core.produce_request import ProduceDone, ProduceRequest
@@ -96,6 +97,7 @@ class Broker:
         self.quotas = services.quotas
         self.transactions = services.transactions
         self.clock = services.clock
+        self.loggers = BrokerLoggers()
         self.replicas = services.replicas
         self._metadata = services.metadata
         self._directories = services.directories

@@ -480,3 +480,11 @@ class TestQuotas:
         for topic in topics:
             shell("kafka-topics", "--delete", "--topic", topic)
         shell("kafka-configs", "--alter", *who, "--delete-config", "controller_mutation_rate")
+
+
+def test_levels_of_loggers(shell: Shell) -> None:
+    who = ("--entity-type", "broker-loggers", "--entity-name", "1")
+    shell("kafka-configs", "--alter", *who, "--add-config", "mainstem.core.housekeeping=DEBUG")
+    assert "mainstem.core.housekeeping=DEBUG" in shell("kafka-configs", "--describe", *who)
+    shell("kafka-configs", "--alter", *who, "--delete-config", "mainstem.core.housekeeping")
+    assert "mainstem.core.housekeeping=DEBUG" not in shell("kafka-configs", "--describe", *who)

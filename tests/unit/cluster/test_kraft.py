@@ -24,6 +24,7 @@ from mainstem.core.identity.acl import (
     ResourcePattern,
     ResourceType,
 )
+from mainstem.core.identity.credentials import ScramCredential
 from mainstem.core.image import ClusterImage
 from mainstem.core.quotas.entity import checked_entity
 from mainstem.log import partition_metadata
@@ -44,6 +45,9 @@ from mainstem.wire.kafka.metadata.partition_record import PartitionRecord
 from mainstem.wire.kafka.metadata.producer_ids_record import ProducerIdsRecord
 from mainstem.wire.kafka.metadata.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from mainstem.wire.kafka.metadata.remove_topic_record import RemoveTopicRecord
+from mainstem.wire.kafka.metadata.remove_user_scram_credential_record import (
+    RemoveUserScramCredentialRecord,
+)
 from mainstem.wire.kafka.metadata.topic_record import TopicRecord
 from mainstem.wire.kafka.metadata.user_scram_credential_record import UserScramCredentialRecord
 from mainstem.wire.primitives import uvarint
@@ -151,6 +155,13 @@ async def test_what_kafka_knew_is_known_here(kafka: KafkaDirectory, tmp_path: Pa
         alice,
         gone,
         RemoveAccessControlEntryRecord(id=gone.id),
+        *(
+            UserScramCredentialRecord(
+                name="bob", mechanism=kind, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096
+            )
+            for kind in (1, 2)
+        ),
+        RemoveUserScramCredentialRecord(name="bob", mechanism=1),
         ProducerIdsRecord(broker_id=3, next_producer_id=4000),
         b"\x01\x63\x00",  # a kind of record that says nothing about data
     )
@@ -172,6 +183,7 @@ async def test_what_kafka_knew_is_known_here(kafka: KafkaDirectory, tmp_path: Pa
     assert image.quotas == {checked_entity([("user", None)]): {"producer_byte_rate": 5.0}}
     pattern = ResourcePattern(ResourceType.TOPIC, "ord", PatternType.PREFIXED)
     assert image.acls == {pattern: (AccessRule("User:alice", "*", Operation.READ, Permission.ALLOW),)}
+    assert image.users == {"bob": {"SCRAM-SHA-512": ScramCredential(b"s", b"k", b"v", 4096)}}
     assert adoption.next_producer_id == 4000
 
 
@@ -280,15 +292,14 @@ def test_what_is_not_known_here_is_told(kafka: KafkaDirectory) -> None:
             key="connection_creation_rate",
             value=1.0,
         ),
-        UserScramCredentialRecord(name="bob"),
     )
     kafka.partition("orders-0", ORDERS)
     adoption = kafka.plan()
     assert adoption.topics[0].config == {"retention.ms": "7"}
     told = "\n".join(adoption.left_out)
-    for word in ("remote.storage.enable", "log.cleaner.nonsense", "metrics", "some.host", "bob"):
+    for word in ("remote.storage.enable", "log.cleaner.nonsense", "metrics", "some.host"):
         assert word in told
-    assert len(adoption.left_out) == 5
+    assert len(adoption.left_out) == 4
 
 
 def properties(*lines: str) -> str:

@@ -24,6 +24,7 @@ from mainstem.cluster.entries import (
     encode_quotas,
     encode_rules,
     encode_topic,
+    encode_user,
 )
 from mainstem.cluster.errors import CannotAdopt
 from mainstem.cluster.kraft.metadata import KafkaMetadata, KafkaTopic
@@ -37,6 +38,7 @@ from mainstem.config.errors import ConfigError
 from mainstem.config.topic import check_topic_overrides
 from mainstem.core.errors import InvalidRequest
 from mainstem.core.identity.acl import AccessRule, ResourcePattern
+from mainstem.core.identity.credentials import SCRAM_MECHANISMS, UserCredentials
 from mainstem.core.image import PartitionImage, TopicImage
 from mainstem.core.quotas.entity import QuotaEntity, check_limit, checked_entity
 from mainstem.log import meta_properties, partition_metadata
@@ -57,6 +59,7 @@ class Adoption:
     broker_options: dict[str, dict[str, str]] = field(default_factory=dict)  # by node id; "": of all
     quotas: dict[QuotaEntity, dict[str, float]] = field(default_factory=dict)
     rules: dict[ResourcePattern, tuple[AccessRule, ...]] = field(default_factory=dict)
+    users: dict[str, UserCredentials] = field(default_factory=dict)
     next_producer_id: int = 0
     left_out: list[str] = field(default_factory=list)  # each with its reason, for the operator
 
@@ -95,9 +98,7 @@ def plan_adoption(
     _take_broker_options(adoption, metadata, config)
     _take_quotas(adoption, metadata)
     _take_rules(adoption, metadata)
-    adoption.left_out += [
-        f"password of user {name}: set it anew with mainstem user" for name in sorted(metadata.users)
-    ]
+    _take_users(adoption, metadata)
     adoption.next_producer_id = metadata.next_producer_id
     return adoption
 
@@ -125,6 +126,8 @@ def _entries(adoption: Adoption) -> Iterator[tuple[str, bytes]]:
         yield keys.quota_key(entity), encode_quotas(entity, limits)
     for pattern, rules in adoption.rules.items():
         yield keys.acl_key(pattern), encode_rules(rules)
+    for user, credentials in adoption.users.items():
+        yield keys.user_key(user), encode_user(credentials)
     if adoption.next_producer_id:
         entry = ProducerIdEntry(next_producer_id=adoption.next_producer_id)
         yield keys.PRODUCER_IDS, encode_entry(entry)
@@ -253,3 +256,12 @@ def _take_rules(adoption: Adoption, metadata: KafkaMetadata) -> None:
     for pattern, rule in metadata.rules.values():
         by_pattern.setdefault(pattern, {})[rule] = None
     adoption.rules.update({pattern: tuple(rules) for pattern, rules in by_pattern.items()})
+
+
+def _take_users(adoption: Adoption, metadata: KafkaMetadata) -> None:
+    """A password is kept by Kafka as here: as salted keys, from which nobody can read it."""
+    names = {mechanism.wire_type: mechanism.name for mechanism in SCRAM_MECHANISMS.values()}
+    for user, credentials in metadata.users.items():
+        taken = {names[kind]: credential for kind, credential in credentials.items() if kind in names}
+        if taken:
+            adoption.users[user] = taken

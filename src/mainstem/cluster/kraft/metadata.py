@@ -14,6 +14,7 @@ from mainstem.core.identity.acl import (
     ResourcePattern,
     ResourceType,
 )
+from mainstem.core.identity.credentials import ScramCredential
 from mainstem.model.ids import TopicId
 from mainstem.wire.kafka.message import Message
 from mainstem.wire.kafka.metadata.access_control_entry_record import AccessControlEntryRecord
@@ -53,7 +54,7 @@ class KafkaMetadata:
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)  # by type and name
     quotas: dict[QuotaParts, dict[str, float]] = field(default_factory=dict)
     rules: dict[bytes, tuple[ResourcePattern, AccessRule]] = field(default_factory=dict)
-    users: set[str] = field(default_factory=set)  # with a password (SCRAM)
+    users: dict[str, dict[int, ScramCredential]] = field(default_factory=dict)  # by name and mechanism
     next_producer_id: int = 0
 
     @classmethod
@@ -118,10 +119,11 @@ class KafkaMetadata:
         self.rules.pop(record.id, None)
 
     def take_user(self, record: UserScramCredentialRecord) -> None:
-        self.users.add(record.name)
+        credential = ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
+        self.users.setdefault(record.name, {})[record.mechanism] = credential
 
     def take_user_removal(self, record: RemoveUserScramCredentialRecord) -> None:
-        self.users.discard(record.name)
+        self.users.get(record.name, {}).pop(record.mechanism, None)
 
 
 _TAKES: dict[type[Message], Callable[[KafkaMetadata, Any], None]] = {

@@ -30,8 +30,6 @@ advertised either: clients see that before they ask.
 - **differs**: served, with the differences named,
 - **not yet**: part of the plan, and not built,
 - **no**: not part of the plan, for the reason named.
-
-APIs that brokers and controllers of Kafka use among themselves, and that no client sends, are left out.
 """
 
 _NO_TRANSACTIONS: Final = "There are no transactions yet."
@@ -79,6 +77,29 @@ NEVER: Final[Mapping[int, str]] = {
 }
 
 
+_REMOVED: Final = "Kafka 4.0 has removed it."
+_QUORUM: Final = "The metadata store keeps its own quorum, where it has one."
+_REGISTRATION: Final = "A node registers in the metadata store, under a lease that it keeps alive."
+INTERNAL: Final[Mapping[int, tuple[str, str]]] = {
+    4: ("LeaderAndIsr", _REMOVED),
+    5: ("StopReplica", _REMOVED),
+    6: ("UpdateMetadata", _REMOVED),
+    7: ("ControlledShutdown", _REMOVED),
+    52: ("Vote", _QUORUM),
+    53: ("BeginQuorumEpoch", _QUORUM),
+    54: ("EndQuorumEpoch", _QUORUM),
+    56: ("AlterPartition", "In-sync sets are entries of the metadata store."),
+    58: ("Envelope", "Every node answers clients for itself; none forwards their requests."),
+    59: ("FetchSnapshot", "A node that starts reads the metadata store as a whole."),
+    62: ("BrokerRegistration", _REGISTRATION),
+    63: ("BrokerHeartbeat", _REGISTRATION),
+    67: ("AllocateProducerIds", "Blocks of producer ids are taken from the metadata store."),
+    70: ("ControllerRegistration", _REGISTRATION),
+    73: ("AssignReplicasToDirs", "A node finds its partitions in its directories by itself."),
+    82: ("UpdateRaftVoter", _QUORUM),
+}
+
+
 class ServedApi(NamedTuple):
     key: int
     min_version: int
@@ -97,7 +118,19 @@ def served_apis() -> dict[int, ServedApi]:
 
 def compatibility_page() -> str:
     """The whole of docs/kafka-compatibility.md."""
-    return "\n".join([_INTRODUCTION, *_table(), *_own_table()]) + "\n"
+    return "\n".join([_INTRODUCTION, *_table(), *_internal_table(), *_own_table()]) + "\n"
+
+
+def _internal_table() -> Iterator[str]:
+    yield ""
+    yield "## What brokers and controllers of Kafka ask each other"
+    yield ""
+    yield "No client sends these, and nothing here needs them: nodes agree through the metadata store."
+    yield ""
+    yield "| key | API | status | instead |"
+    yield "| --- | --- | --- | --- |"
+    for key, (name, instead) in INTERNAL.items():
+        yield f"| {key} | {name} | no | {instead} |"
 
 
 def _own_table() -> Iterator[str]:

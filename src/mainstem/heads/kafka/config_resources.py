@@ -1,6 +1,6 @@
-"""What has options, under Kafka's type codes: topics, brokers, groups.
+"""What has options, under Kafka's type codes: topics, brokers and their loggers, groups.
 
-Broker loggers and client metrics are types of Kafka's that this broker has nothing to configure of.
+Client metrics are a type of Kafka's that this broker has nothing to configure of.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ class ResourceType(IntEnum):
     GROUP = 32
 
 
+LOGGERS: Final = "broker-logger"
 KINDS: Final[Mapping[int, str]] = {
     ResourceType.TOPIC: "topic",
     ResourceType.BROKER: "broker",
+    ResourceType.BROKER_LOGGER: LOGGERS,
     ResourceType.GROUP: "group",
 }
 
@@ -48,8 +50,6 @@ def config_resource(key: ResourceKey) -> ConfigResource:
     kind = KINDS.get(key.type)
     if kind is not None:
         return ConfigResource(kind, key.name)
-    if key.type == ResourceType.BROKER_LOGGER:
-        raise InvalidRequest("the levels of single loggers cannot be set: log.level is for all of them")
     if key.type == ResourceType.CLIENT_METRICS:
         raise InvalidRequest("this broker takes no metrics from clients")
     raise InvalidRequest(f"there are no resources of type {key.type}")
@@ -87,3 +87,11 @@ def outcome_of(
 
 def _key(resource: NamedResource) -> ResourceKey:
     return ResourceKey(resource.resource_type, resource.resource_name)
+
+
+def check_own_loggers(resource: ConfigResource, node_id: int) -> None:
+    """Loggers are a node's own: others do not know them."""
+    if resource.name != str(node_id):
+        raise InvalidRequest(
+            f"these are the loggers of broker {node_id}, not of {resource.name!r}: ask that one"
+        )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.support.kafka_node import KafkaNode
 
-from mainstem.heads.kafka.compatibility import NEVER, NOT_YET, compatibility_page, served_apis
-from mainstem.wire.kafka.apis import APIS
+from mainstem.heads.kafka.compatibility import INTERNAL, NEVER, NOT_YET, compatibility_page, served_apis
+from mainstem.wire.kafka.apis import APIS, KAFKA_APIS
 
 PAGE = Path(__file__).parents[4] / "docs" / "kafka-compatibility.md"
 
@@ -30,3 +30,9 @@ def test_every_api_is_served_or_its_absence_explained() -> None:
     assert served | set(NOT_YET) | set(NEVER) == set(APIS)
     assert not served & (set(NOT_YET) | set(NEVER))
     assert not set(NOT_YET) & set(NEVER)
+
+
+def test_every_key_that_kafka_gave_out_has_a_row() -> None:
+    """0 to 92 in Kafka 4.3."""
+    assert not set(INTERNAL) & set(APIS)
+    assert set(INTERNAL) | set(KAFKA_APIS) == set(range(93))

@@ -15,7 +15,7 @@ from mainstem.core.errors import InvalidRequest, UnknownTopicOrPartition
 from mainstem.core.ports import ConfigResource
 from mainstem.core.slices import Slices
 from mainstem.heads.kafka.codes import ErrorCode
-from mainstem.heads.kafka.config_resources import ResourceKey, config_resource
+from mainstem.heads.kafka.config_resources import LOGGERS, ResourceKey, check_own_loggers, config_resource
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
@@ -27,6 +27,9 @@ from mainstem.wire.kafka.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+
+_OF_LOGGER: Final = 6  # where a value comes from
+_STRING: Final = 2
 
 
 async def handle(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -41,7 +44,11 @@ async def handle(context: RequestContext, request: DescribeConfigsRequest) -> De
         try:
             asked = config_resource(ResourceKey(resource.resource_type, resource.resource_name))
             # As with Kafka, a client that names no option gets all of them.
-            entries = _entries(context, asked, resource.configuration_keys or None)
+            names = resource.configuration_keys or None
+            if asked.kind == LOGGERS:
+                result.configs = _levels(context, asked, names)
+                continue
+            entries = _entries(context, asked, names)
         except MainstemError as error:
             result.error_code, result.error_message = error_code(error), error_message(error)
         else:
@@ -72,6 +79,19 @@ def _entries(
     if not resource.name:
         raise InvalidRequest("the options of a group are asked for by its name")
     return ()  # groups have no options here
+
+
+def _levels(
+    context: RequestContext, resource: ConfigResource, names: Collection[str] | None
+) -> list[DescribeConfigsResourceResult]:
+    check_own_loggers(resource, context.broker.config.node_id)
+    return [
+        DescribeConfigsResourceResult(
+            name=name, value=level, config_source=_OF_LOGGER, config_type=_STRING, documentation=None
+        )
+        for name, level in context.broker.loggers.levels().items()
+        if names is None or name in names
+    ]
 
 
 def _shown(
@@ -115,8 +135,7 @@ HANDLER: Final = Handler(
     handle=handle,
     refuse=refuse,
     remarks=(
-        "Broker loggers and client metrics are refused with INVALID_REQUEST, and groups have no "
-        "options: this broker has no such thing. It shows the options that it has, and none that "
-        "would do nothing."
+        "Client metrics are refused with INVALID_REQUEST, and groups have no options: this broker has no "
+        "such thing. It shows the options that it has, and none that would do nothing."
     ),
 )

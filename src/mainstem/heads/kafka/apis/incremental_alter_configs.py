@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mainstem.core.errors import InvalidRequest
-from mainstem.core.ports import ConfigChange
+from mainstem.core.ports import ConfigChange, ConfigResource
 from mainstem.heads.kafka.codes import ErrorCode
-from mainstem.heads.kafka.config_resources import ResourceKey, distinct, outcome_of, sort_out
+from mainstem.heads.kafka.config_resources import (
+    LOGGERS,
+    ResourceKey,
+    check_own_loggers,
+    distinct,
+    outcome_of,
+    sort_out,
+)
 from mainstem.heads.kafka.context import RequestContext
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
@@ -27,10 +34,29 @@ async def handle(
     context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     wanted, refused = sort_out(request.resources, _changes)
-    outcomes = await context.broker.admin.alter_configs(wanted, validate_only=request.validate_only)
+    outcomes = _change_loggers(context, wanted, request.validate_only)
+    others = {resource: changes for resource, changes in wanted.items() if resource not in outcomes}
+    outcomes.update(await context.broker.admin.alter_configs(others, validate_only=request.validate_only))
     return IncrementalAlterConfigsResponse(
         responses=[_answer(key, outcome_of(key, refused, outcomes)) for key in distinct(request.resources)]
     )
+
+
+def _change_loggers(
+    context: RequestContext, wanted: Mapping[ConfigResource, Sequence[ConfigChange]], validate_only: bool
+) -> dict[ConfigResource, MainstemError | None]:
+    """Levels are this process's and in nobody's metadata."""
+    outcomes: dict[ConfigResource, MainstemError | None] = {}
+    for resource, changes in wanted.items():
+        if resource.kind != LOGGERS:
+            continue
+        outcomes[resource] = None
+        try:
+            check_own_loggers(resource, context.broker.config.node_id)
+            context.broker.loggers.change(changes, validate_only=validate_only)
+        except MainstemError as error:
+            outcomes[resource] = error
+    return outcomes
 
 
 def _changes(resource: AlterConfigsResource) -> list[ConfigChange]:
@@ -71,5 +97,8 @@ HANDLER: Final = Handler(
     max_version=1,
     handle=handle,
     refuse=refuse,
-    remarks="As DescribeConfigs. An option that the broker does not have is refused and not kept.",
+    remarks=(
+        "Levels of loggers last until the broker ends. An option that the broker does not have is refused "
+        "and not kept."
+    ),
 )

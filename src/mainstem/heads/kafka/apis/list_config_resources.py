@@ -37,11 +37,11 @@ async def handle(context: RequestContext, request: ListConfigResourcesRequest) -
 def _names(image: ClusterImage, resource_type: int) -> list[str]:
     if resource_type == ResourceType.TOPIC:
         return list(image.topics)
-    if resource_type == ResourceType.BROKER:
+    if resource_type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
         return [str(node_id) for node_id in image.brokers]
     if resource_type == ResourceType.GROUP:
         return list(image.other_configs.get("group", ()))
-    return []  # there are no client metrics, and no loggers whose level could be set
+    return []  # there are no client metrics
 
 
 HANDLER: Final = Handler(
@@ -49,5 +49,5 @@ HANDLER: Final = Handler(
     min_version=0,
     max_version=1,
     handle=handle,
-    remarks="There are no broker loggers and no client metrics to list.",
+    remarks="There are no client metrics to list.",
 )

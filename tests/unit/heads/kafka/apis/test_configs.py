@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from tests.support.kafka_node import KafkaNode, Peer
@@ -25,6 +26,7 @@ from mainstem.wire.kafka.messages.list_config_resources import (
 )
 
 TOPIC, BROKER, GROUP = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP
+LOGGERS = ResourceType.BROKER_LOGGER
 SET, DELETE, APPEND, SUBTRACT = range(4)
 # sources
 OF_TOPIC, OF_NODE, OF_CLUSTER, OF_START, BUILT_IN = range(1, 6)
@@ -144,7 +146,7 @@ async def test_what_is_set_for_all_brokers(peer: Peer) -> None:
         (TOPIC, "none", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (BROKER, "2", ErrorCode.INVALID_REQUEST),
         (BROKER, "one", ErrorCode.INVALID_REQUEST),
-        (ResourceType.BROKER_LOGGER, "1", ErrorCode.INVALID_REQUEST),
+        (ResourceType.BROKER_LOGGER, "2", ErrorCode.INVALID_REQUEST),
         (ResourceType.CLIENT_METRICS, "m", ErrorCode.INVALID_REQUEST),
         (GROUP, "", ErrorCode.INVALID_REQUEST),
         (0, "x", ErrorCode.INVALID_REQUEST),
@@ -227,7 +229,7 @@ async def test_validating_changes_nothing(node: KafkaNode, peer: Peer) -> None:
         (TOPIC, "none", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (BROKER, "one", ErrorCode.INVALID_REQUEST),
         (BROKER, "2", ErrorCode.INVALID_REQUEST),
-        (ResourceType.BROKER_LOGGER, "1", ErrorCode.INVALID_REQUEST),
+        (ResourceType.BROKER_LOGGER, "2", ErrorCode.INVALID_REQUEST),
         (ResourceType.CLIENT_METRICS, "m", ErrorCode.INVALID_REQUEST),
         (0, "x", ErrorCode.INVALID_REQUEST),
     ],
@@ -282,9 +284,51 @@ async def test_resources_are_listed(node: KafkaNode, peer: Peer) -> None:
         return {(each.resource_type, each.resource_name) for each in answer.config_resources}
 
     topics = {(TOPIC, "t"), (TOPIC, "__consumer_offsets")}
-    assert await listed() == {*topics, (BROKER, "1")}
+    assert await listed() == {*topics, (BROKER, "1"), (LOGGERS, "1")}
     assert await listed(TOPIC) == topics
-    assert await listed(ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS, GROUP) == set()
+    assert await listed(ResourceType.CLIENT_METRICS, GROUP) == set()
     assert await listed(version=0) == set()
     answer = await peer.ask(ListConfigResourcesRequest(resource_types=[1]), ListConfigResourcesResponse, 1)
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+# --- loggers
+
+LOGGER = "mainstem.core.replicas"
+
+
+@pytest.fixture
+def level() -> Iterator[Callable[[], int]]:
+    """Of the logger that is changed; afterwards it is as it was."""
+    logger = logging.getLogger(LOGGER)
+    before = logger.level
+    yield lambda: logger.level
+    logger.setLevel(before)
+
+
+async def test_levels_of_loggers_are_told_set_and_taken_back(peer: Peer, level: Callable[[], int]) -> None:
+    assert await changed(peer, LOGGERS, "1", (LOGGER, SET, "debug")) == 0
+    assert level() == logging.DEBUG
+    result = await described(peer, LOGGERS, "1")
+    told = entry(result, LOGGER)
+    assert (told.value, told.config_source, told.read_only) == ("DEBUG", 6, False)
+    assert entry(result, "root").value in {"WARN", "INFO", "DEBUG"}
+    (only,) = (await described(peer, LOGGERS, "1", [LOGGER])).configs
+    assert only.name == LOGGER
+    assert await changed(peer, LOGGERS, "1", (LOGGER, DELETE, None)) == 0
+    assert level() == logging.NOTSET
+
+
+async def test_levels_change_together_or_not_at_all(peer: Peer, level: Callable[[], int]) -> None:
+    before = level()
+    good = (LOGGER, SET, "TRACE")
+    assert await changed(peer, LOGGERS, "1", good, dry=True) == 0
+    for bad in ((LOGGER, SET, "loud"), (LOGGER, SET, None), ("mainstem.nobody", SET, "INFO")):
+        assert await changed(peer, LOGGERS, "1", good, bad) == ErrorCode.INVALID_CONFIG
+    for bad in (("root", DELETE, None), (LOGGER, APPEND, "INFO"), (LOGGER, SUBTRACT, "INFO")):
+        assert await changed(peer, LOGGERS, "1", good, bad) == ErrorCode.INVALID_REQUEST
+    assert level() == before
+
+
+async def test_loggers_are_not_replaced_as_a_whole(peer: Peer) -> None:
+    assert await replaced(peer, LOGGERS, "1", [(LOGGER, "INFO")]) == ErrorCode.INVALID_REQUEST
