@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 
 from tests.support.logs import START_MS
 
 from mainstem.log.partition_log import PartitionLog
 from mainstem.log.transaction_markers import EndMarker, build_marker
 from mainstem.model.batch import parse_header
+from mainstem.model.ids import TopicPartition
 from mainstem.model.records import NewRecord, build_batch, decode_records
 
 
@@ -69,3 +71,27 @@ def read_committed(
         return b"", []
     aborted = log.aborted_in(offset, found, limit)
     return found.read(), [(each.producer_id, each.first_offset) for each in aborted]
+
+
+class Verifier:
+    """Says what the test tells it to; when, too, once it is held."""
+
+    def __init__(self) -> None:
+        self.refusal: Exception | None = None
+        self.asked: list[tuple[int, int, set[TopicPartition], bool]] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def verify(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Collection[TopicPartition],
+        *,
+        add: bool,
+    ) -> Mapping[TopicPartition, Exception | None]:
+        assert transactional_id == "app"
+        self.asked.append((producer_id, producer_epoch, set(partitions), add))
+        await self.may_answer.wait()
+        return dict.fromkeys(partitions, self.refusal)

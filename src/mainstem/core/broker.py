@@ -36,6 +36,7 @@ from mainstem.core.slices import Slices
 from mainstem.core.transactions.admission import TransactionAdmission
 from mainstem.core.transactions.coordinator import TransactionCoordinator
 from mainstem.core.transactions.marker_writes import LocalMarkers
+from mainstem.core.transactions.offset_commits import TransactionalOffsets
 from mainstem.core.transactions.ports import TransactionVerifier
 from mainstem.core.transactions.produce import (
     HeldBatches,
@@ -106,9 +107,11 @@ class Broker:
         self._producer_ids = ProducerIds(services.admin)
         self.markers = LocalMarkers(services.replicas, services.groups, services.clock)
         self._transactional: TransactionalProduce | None = None
+        self.transactional_offsets: TransactionalOffsets | None = None
         if services.verifier is not None:
             admission = TransactionAdmission(services.verifier, services.config)
             self._transactional = TransactionalProduce(admission, services.turn)
+            self.transactional_offsets = TransactionalOffsets(services.replicas, services.groups, admission)
         self._waiting: set[ProduceRequest] = set()  # only those that wait for a flush
         self._sweep: TimerHandle | None = None
 

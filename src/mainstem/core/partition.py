@@ -23,7 +23,7 @@ the high watermark stands in one queue per partition, ordered by offset.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from mainstem.config.topic import TopicConfig
@@ -33,7 +33,7 @@ from mainstem.log.durability import Durability
 from mainstem.log.errors import LogCorrupt, OffsetOutOfRange
 from mainstem.log.log_slice import LogSlice
 from mainstem.log.partition_log import PartitionLog
-from mainstem.log.producer_state import NOTHING_UNSTABLE
+from mainstem.log.producer_state import NOTHING_UNSTABLE, ProducerEntry
 from mainstem.log.staged import AppendOutcome, AppendRun, StagedBatch
 from mainstem.log.transaction_index import AbortedTransaction
 from mainstem.model.batch import NO_LEADER_EPOCH, BatchHeader, Buffer, parse_header
@@ -138,6 +138,11 @@ class Partition:
         if unstable >= self.high_watermark:
             return self.high_watermark
         return max(unstable, self.log.log_start_offset)
+
+    @property
+    def producers(self) -> Mapping[int, ProducerEntry]:
+        """Those that it remembers, by their id."""
+        return self.log.producers.entries
 
     @property
     def config(self) -> TopicConfig:

@@ -43,9 +43,7 @@ _STREAMS_GROUPS: Final = "Streams applications use the classic protocol, which i
 _NO_TELEMETRY: Final = "The broker takes no metrics from clients; a client notices and sends none."
 
 NOT_YET: Final[Mapping[int, str]] = {
-    28: _NO_TRANSACTIONS,
     34: "A replica stays in the directory that it was made in.",
-    61: _NO_TRANSACTIONS,
     64: "A node leaves the cluster by itself: its registration ends with it.",
     68: _NEW_GROUPS,
     69: _NEW_GROUPS,

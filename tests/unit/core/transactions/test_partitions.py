@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 
 import pytest
 from tests.support.kafka_node import KafkaNode
 from tests.support.logs import batch_of
 from tests.support.simulated_clock import settle
-from tests.support.transactions import committed_values, transactional
+from tests.support.transactions import Verifier, committed_values, transactional
 
 from mainstem.core.broker import ProduceEntry
 from mainstem.core.errors import (
@@ -35,30 +35,6 @@ from mainstem.model.ids import TopicPartition
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 V1 = ProduceTransaction("app")
 V2 = ProduceTransaction("app", adds_partitions=True, knows_abortable=True)
-
-
-class Verifier:
-    """Says what the test tells it to; when, too, once it is held."""
-
-    def __init__(self) -> None:
-        self.refusal: Exception | None = None
-        self.asked: list[tuple[int, int, set[TopicPartition], bool]] = []
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
-
-    async def verify(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-        *,
-        add: bool,
-    ) -> Mapping[TopicPartition, Exception | None]:
-        assert transactional_id == "app"
-        self.asked.append((producer_id, producer_epoch, set(partitions), add))
-        await self.may_answer.wait()
-        return dict.fromkeys(partitions, self.refusal)
 
 
 class World:
