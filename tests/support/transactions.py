@@ -63,6 +63,18 @@ def committed_values(
     return shown
 
 
+def offset_behind(raw: bytes, offset: int) -> int:
+    """The offset after the last whole batch of fetched bytes."""
+    position = 0
+    while len(raw) - position >= 61:
+        header = parse_header(raw, position)
+        if position + header.size_bytes > len(raw):
+            break
+        position += header.size_bytes
+        offset = header.next_offset
+    return offset
+
+
 def read_committed(
     log: PartitionLog, offset: int, max_bytes: int, limit: int
 ) -> tuple[bytes, list[tuple[int, int]]]:

@@ -41,6 +41,13 @@ Positions = Mapping[TopicPartition, int]
 @click.option("--max", "most", type=click.IntRange(1), metavar="N", help="Stop after N records.")
 @click.option("--group", metavar="NAME", help="Go on where this group stopped, and commit for it.")
 @click.option("--no-commit", is_flag=True, help="With --group: leave its offsets as they are.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="read_committed: nothing of a transaction that was aborted, or is still open.",
+)
 @click.option("--json", "as_json", is_flag=True, help="A JSON object per line, losing nothing.")
 @click.option(
     "--fields",
@@ -63,12 +70,14 @@ def command(topic: str, numbers: Sequence[int], group: str | None, **options: An
         raise click.UsageError("--no-commit is for --group")
     with open_cluster(options["bootstrap"]) as cluster:
         partitions = _chosen(cluster, topic, numbers)
-        ranges = partition_ranges(cluster, partitions)
+        read_committed = options["isolation"] == "read_committed"
+        ranges = partition_ranges(cluster, partitions, read_committed=read_committed)
         positions = _positions(cluster, ranges, group, options["start"])
         reader = RecordReader(
             cluster,
             positions,
             ends=None if options["is_following"] else {part: found.end for part, found in ranges.items()},
+            read_committed=read_committed,
             on_gap=_tell_gap,
         )
         commit = _Commit(cluster, None if options["no_commit"] else group)

@@ -1,5 +1,9 @@
 """Reading records from partitions of our choice, from offsets of our choice.
 
+A reader of committed data gets no further than the first transaction that is still open. Of what it gets,
+the answer names the transactions that were aborted, each with the first offset that is to be left out; its
+batches are passed over up to the marker that ends it.
+
 One fetch is always on its way to each leader: the next one is sent before the records of the last
 are decoded. Positions move by whole batches, so that the gaps which compaction and transaction
 markers leave are passed over.
@@ -33,6 +37,7 @@ from mainstem.model.errors import MainstemError, MalformedRecords, UnknownCodec
 from mainstem.model.ids import TopicPartition
 from mainstem.model.records import Headers, decode_records
 from mainstem.wire.kafka.messages.fetch import (
+    AbortedTransaction,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -70,6 +75,25 @@ class _Arrived(NamedTuple):
     batch: Buffer
 
 
+class AbortedProducers:
+    """Whose transactional batches are to be left out, batch by batch of one answer."""
+
+    def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
+        self._coming = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
+        self._producers: set[int] = set()
+
+    def leave_out(self, header: BatchHeader) -> bool:
+        """Called for the batches in their order."""
+        while self._coming and self._coming[-1].first_offset <= header.last_offset:
+            self._producers.add(self._coming.pop().producer_id)
+        if header.producer_id not in self._producers:
+            return False
+        if header.is_control:
+            self._producers.discard(header.producer_id)  # the marker that aborts: nothing was committed
+            return True
+        return header.is_transactional
+
+
 def _ignore(_partition: TopicPartition, _wanted: int, _first: int) -> None:
     pass
 
@@ -86,6 +110,7 @@ class RecordReader:
         max_bytes: int = 16 * 1024 * 1024,
         partition_max_bytes: int = 1024 * 1024,
         patience_s: float = 60.0,
+        read_committed: bool = False,
         on_gap: Callable[[TopicPartition, int, int], None] = _ignore,
     ) -> None:
         self.positions = dict(positions)  # of each partition the offset after what `read` gave out
@@ -94,6 +119,7 @@ class RecordReader:
         self._max_bytes = max_bytes
         self._partition_max_bytes = partition_max_bytes
         self._patience_s = patience_s  # how long a partition may be without a leader
+        self._read_committed = read_committed
         self._on_gap = on_gap  # hears when records were deleted before they could be read
         self._connections: dict[int, Connection] = {}
         self._asked: dict[int, _Asked] = {}  # by leader
@@ -202,7 +228,11 @@ class RecordReader:
                 )
             )
         return FetchRequest(
-            max_wait_ms=_MAX_WAIT_MS, min_bytes=1, max_bytes=self._max_bytes, topics=list(topics.values())
+            max_wait_ms=_MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=self._max_bytes,
+            isolation_level=int(self._read_committed),
+            topics=list(topics.values()),
         )
 
     # --- answers
@@ -221,8 +251,10 @@ class RecordReader:
                     continue
                 self._failing_since.pop(partition, None)
                 try:
+                    aborted = AbortedProducers(part.aborted_transactions or ())
                     for batch in self._advance(partition, memoryview(part.records or b"")):
-                        arrived.append(batch)
+                        if not aborted.leave_out(batch.header):
+                            arrived.append(batch)
                 except DamagedBatch as error:
                     self._damage = self._damage or error
         if arrived:
