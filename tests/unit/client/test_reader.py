@@ -15,7 +15,7 @@ from mainstem.model.compression import ZSTD
 from mainstem.model.ids import TopicPartition
 from mainstem.model.records import NewRecord, build_batch
 from mainstem.wire.kafka.message import Message
-from mainstem.wire.kafka.messages.fetch import FetchResponse
+from mainstem.wire.kafka.messages.fetch import AbortedTransaction, FetchResponse
 
 PLACE = TopicPartition("t", 0)
 
@@ -99,6 +99,50 @@ def test_gaps_of_compaction_and_markers_of_transactions_are_passed_over() -> Non
         with reader_of(fake) as reader:
             records = read_all(reader)
         assert [record.offset for record in records] == [*range(10), *range(500, 510)]
+
+
+def test_what_was_aborted_is_left_out_up_to_its_marker() -> None:
+    def written(producer_id: int, *values: bytes, is_transactional: bool = True) -> bytes:
+        records = [NewRecord(None, value) for value in values]
+        return build_batch(
+            records, producer_id=producer_id, producer_epoch=0, is_transactional=is_transactional
+        )
+
+    def marker(producer_id: int, kind: bytes) -> bytes:
+        record = NewRecord(b"\0\0\0" + kind, b"\0\0\0\0\0\0")
+        return build_batch([record], producer_id=producer_id, is_transactional=True, is_control=True)
+
+    with FakeCluster() as fake:
+        part = fake.partitions[PLACE]
+        for batch in (
+            written(7, b"1", b"2"),
+            written(8, b"3"),
+            written(7, b"4"),
+            marker(7, b"\0"),
+            written(7, b"5", is_transactional=False),
+            written(7, b"6"),
+            marker(7, b"\1"),
+            marker(8, b"\1"),
+            written(8, b"7"),
+            marker(8, b"\0"),
+            written(-1, b"8", is_transactional=False),
+        ):
+            part.append(batch)
+
+        def with_aborted(request: Any, answer: Answer) -> Message:
+            assert request.isolation_level == 1
+            told = answer()
+            assert isinstance(told, FetchResponse)
+            told.responses[0].partitions[0].aborted_transactions = [
+                AbortedTransaction(producer_id=8, first_offset=9),
+                AbortedTransaction(producer_id=7, first_offset=0),
+            ]
+            return told
+
+        fake.script(FETCH, with_aborted)
+        with reader_of(fake, read_committed=True) as reader:
+            assert values(read_all(reader)) == [3, 5, 6, 8]
+            assert reader.positions == {PLACE: part.end_offset}
 
 
 def test_a_leader_that_moves_is_followed() -> None:

@@ -32,7 +32,6 @@ advertised either: clients see that before they ask.
 - **no**: not part of the plan, for the reason named.
 """
 
-_NO_TRANSACTIONS: Final = "There are no transactions yet."
 _NEW_GROUPS: Final = (
     "Groups are of the classic protocol; clients use the newer one only where it is asked for."
 )
