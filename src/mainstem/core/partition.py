@@ -145,6 +145,18 @@ class Partition:
         return self.log.producers.entries
 
     @property
+    def open_transaction_count(self) -> int:
+        return len(self.log.producers.open_transactions)
+
+    @property
+    def oldest_transaction_ms(self) -> int | None:
+        """When the producer of the oldest open transaction wrote last; None when none is open."""
+        producers = self.log.producers
+        for producer_id in producers.open_transactions:
+            return producers.entries[producer_id].last_timestamp_ms
+        return None
+
+    @property
     def config(self) -> TopicConfig:
         return self.log.config
 

@@ -34,11 +34,13 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 CODEC_RECORDS = 300
 SEGMENTED_RECORDS = 4_000
 GROUPS = {"readers": 1_000, "others": 17}
+TRANSACTIONS = 12  # of two batches each; every third is aborted
 
 TOPICS: dict[str, dict[str, str]] = {
     "segmented": {"segment.bytes": "1048576"},
     "append-time": {"message.timestamp.type": "LogAppendTime"},
     "shortened": {},
+    "in-transactions": {},
     **{f"sent-{codec}": {} for codec in CODECS},
     **{f"stored-{codec}": {"compression.type": codec} for codec in CODECS if codec != "none"},
 }
@@ -105,6 +107,7 @@ def write_everything(bootstrap: str) -> None:
     stored = [topic for topic in TOPICS if topic.startswith("stored-")]
     write_values(bootstrap, ["append-time", "shortened", *stored], {"compression.type": "snappy"})
     write_segments(bootstrap)
+    write_transactions(bootstrap)
     admin.delete_records([TopicPartition("shortened", 0, 200)])[TopicPartition("shortened", 0)].result(30)
     for group, offset in GROUPS.items():
         consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
@@ -119,6 +122,20 @@ def write_values(bootstrap: str, topics: list[str], settings: dict[str, str | bo
             headers = {"number": f"{number}"}
             producer.produce(topic, value(number), headers=headers, timestamp=BASE_MS + number)
     assert producer.flush(30) == 0
+
+
+def write_transactions(bootstrap: str) -> None:
+    """The last is left open, so that a restart finds it."""
+    settings = {"bootstrap.servers": bootstrap, "transactional.id": "dumped", "linger.ms": 0}
+    producer = Producer(settings)
+    producer.init_transactions(30)
+    for number in range(TRANSACTIONS + 1):
+        producer.begin_transaction()
+        for _ in range(2):
+            producer.produce("in-transactions", value(number), timestamp=BASE_MS + number)
+            assert producer.flush(30) == 0
+        if number < TRANSACTIONS:
+            (producer.commit_transaction if number % 3 else producer.abort_transaction)(30)
 
 
 def value(number: int) -> str:
@@ -218,6 +235,24 @@ def test_damaged_index_and_log_are_noticed(stopped: Files, tmp_path: Path) -> No
         content[place] ^= 0x55
         victim.write_bytes(content)
         assert complaints(stopped.dump([victim]))
+
+
+def test_transactions(files: Files) -> None:
+    """Markers in the log, the index of aborted transactions, and the open one in the snapshot."""
+    batches = files.batches("in-transactions-0", "--deep-iteration")
+    ends = [batch for batch in batches if batch.fields["isControl"] == "true"]
+    told = [batch.records[0]["endTxnMarker"] for batch in ends]
+    assert told == ["COMMIT" if number % 3 else "ABORT" for number in range(TRANSACTIONS)]
+    assert all(batch.fields["isTransactional"] == "true" for batch in batches)
+    text = files.dump_without_complaint(files.find("in-transactions-0", ".txnindex"))
+    listed = [fields_of(line.replace(",", "")) for line in text.splitlines() if "producerId" in line]
+    aborted = [int(batch.fields["baseOffset"]) for batch in ends[::3]]
+    assert [int(entry["lastOffset"]) for entry in listed] == aborted
+    assert [int(entry["firstOffset"]) for entry in listed] == [offset - 2 for offset in aborted]
+    snapshot = fields_of(
+        files.dump_without_complaint(files.find("in-transactions-0", ".snapshot")[-1:]).splitlines()[-1]
+    )
+    assert snapshot["producerId"] == batches[0].fields["producerId"]
 
 
 def test_append_time(files: Files) -> None:

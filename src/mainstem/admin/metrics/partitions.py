@@ -16,6 +16,13 @@ _FIGURES: Final[tuple[tuple[str, str, str, Callable[[Partition], int]], ...]] = 
     ("log_start_offset", "gauge", "First offset that can be read.", lambda p: p.log.log_start_offset),
     ("log_end_offset", "gauge", "Next offset to be given out.", lambda p: p.log.log_end_offset),
     ("high_watermark", "gauge", "Offset below which all is committed.", lambda p: p.high_watermark),
+    (
+        "last_stable_offset",
+        "gauge",
+        "Offset below which every transaction has ended.",
+        lambda p: p.last_stable_offset,
+    ),
+    ("open_transactions", "gauge", "Transactions that are open here.", lambda p: p.open_transaction_count),
     ("log_size_bytes", "gauge", "Bytes in segments.", lambda p: p.log.size_bytes),
     ("log_segments", "gauge", "Segments of the log.", lambda p: len(p.log.segments)),
     ("messages_in_total", "counter", "Records appended.", lambda p: p.messages_in),
@@ -26,11 +33,22 @@ _FIGURES: Final[tuple[tuple[str, str, str, Callable[[Partition], int]], ...]] = 
 
 def families(node: Node) -> Iterable[Family]:
     yield from _health(node)
+    yield gauge(
+        "open_transaction_idle_seconds",
+        "How long the producer of some partition's oldest open transaction has not written; 0 without one.",
+        _longest_idle_ms(node) / 1000,
+    )
     led: _Labelled = []
     each: Iterator[tuple[str, Partition]] = _label(node, led)
     for name, kind, text, read in _FIGURES:
         yield Family(name, kind, text, _samples(each, read))
         each = iter(led)
+
+
+def _longest_idle_ms(node: Node) -> int:
+    now_ms = node.broker.clock.now_ms()
+    found = [partition.oldest_transaction_ms for partition in node.broker.replicas.partitions.values()]
+    return max((now_ms - written_ms for written_ms in found if written_ms is not None), default=0)
 
 
 def _label(node: Node, led: _Labelled) -> Iterator[tuple[str, Partition]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.support.kafka_node import KafkaNode
@@ -311,8 +312,55 @@ async def test_a_waiting_reader_is_woken_by_the_end_of_a_transaction(world: Worl
     assert (await any_reader).high_watermark == 3
 
 
+async def test_a_marker_that_is_not_committed_ends_nothing_for_readers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.node.create_topic("slow", 1, {"acks.after": "disk"})
+    partition = world.node.broker.partition("slow", 0)
+    commits: list[Callable[[Exception | None], None]] = []
+    monkeypatch.setattr(partition, "_durability", SimpleNamespace(commit=lambda *run: commits.append(run[2])))
+    partition.append_now(transactional(1, b"a"), lambda _: None)
+    commits.pop()(None)
+    ended = asyncio.ensure_future(world.end(1, commit=True, partitions=(TopicPartition("slow", 0),)))
+    await settle()
+    assert (partition.log_end_offset, partition.high_watermark, partition.last_stable_offset) == (2, 1, 0)
+    assert not ended.done()
+    commits.pop()(None)
+    assert await ended is None
+    assert partition.last_stable_offset == 2
+
+
 async def test_deleted_records_do_not_hold_readers_back(world: World) -> None:
     await world.produce(transactional(1, b"a"))
     await world.produce(transactional(1, b"b", sequence=1))
     world.partition().delete_records(1)
     assert world.partition().last_stable_offset == 1
+
+
+# ---------------------------------------------------------------------------- who comes too late
+
+
+async def test_a_producer_whose_epochs_are_used_up_stays_out(world: World) -> None:
+    """Its coordinator ends its last transaction with the greatest epoch and gives it another id."""
+    last = 2**15 - 2
+    await world.produce(transactional(1, b"a", epoch=last), transaction=V2)
+    assert await world.end(1, commit=True, epoch=last + 1, version=2) is None
+    for transaction in (V1, V2):
+        [error] = await world.produce(
+            transactional(1, b"stale", epoch=last, sequence=1), transaction=transaction
+        )
+        assert isinstance(error, InvalidProducerEpoch)
+    assert isinstance(await world.end(1, commit=False, epoch=last, version=2), InvalidProducerEpoch)
+    assert await world.produce(transactional(2, b"b"), transaction=V2) == [None]
+    assert await world.end(2, commit=True, epoch=1, version=2) is None
+    assert await world.values() == [b"a", b"b"]
+
+
+async def test_figures_of_open_transactions(world: World) -> None:
+    partition = world.partition()
+    assert (partition.open_transaction_count, partition.oldest_transaction_ms) == (0, None)
+    await world.produce(transactional(1, b"a", time_ms=5_000))
+    await world.produce(transactional(2, b"a", time_ms=9_000))
+    assert (partition.open_transaction_count, partition.oldest_transaction_ms) == (2, 5_000)
+    await world.end(1, commit=True)
+    assert (partition.open_transaction_count, partition.oldest_transaction_ms) == (1, 9_000)

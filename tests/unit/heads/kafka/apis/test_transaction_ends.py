@@ -20,6 +20,12 @@ from mainstem.wire.kafka.messages.describe_producers import (
     DescribeProducersResponse,
     TopicRequest,
 )
+from mainstem.wire.kafka.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from mainstem.wire.kafka.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -159,6 +165,27 @@ async def test_markers_are_answered_partition_by_partition(node: KafkaNode, vers
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert codes == [0, unknown, unknown, 0]
     assert await end(peer, ("t", 0), epoch=2, version=version) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+
+
+@pytest.mark.parametrize("version", [2, 7, 11])
+async def test_the_end_of_a_partition_is_where_a_reader_of_its_kind_stops(
+    node: KafkaNode, version: int
+) -> None:
+    node.fill("t", 3)
+    node.broker.partition("t", 0).append_now(transactional(PRODUCER, b"a"), lambda _: None)
+    peer = node.peer()
+
+    async def end_for(isolation: int) -> int:
+        wanted = ListOffsetsTopic(
+            name="t", partitions=[ListOffsetsPartition(partition_index=0, timestamp=-1)]
+        )
+        request = ListOffsetsRequest(isolation_level=isolation, topics=[wanted])
+        response = await peer.ask(request, ListOffsetsResponse, version)
+        return response.topics[0].partitions[0].offset
+
+    assert [await end_for(0), await end_for(1)] == [4, 3]
+    assert await end(peer, ("t", 0)) == [0]
+    assert [await end_for(0), await end_for(1)] == [5, 5]
 
 
 async def test_producers_of_a_partition_are_described(node: KafkaNode) -> None:
