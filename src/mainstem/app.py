@@ -368,6 +368,10 @@ class BrokerApplication:
         for waiting in self._admin_sockets:  # who asks at once waits for the libraries to be loaded
             waiting.listen(_ADMIN_BACKLOG)
 
+    @property
+    def has_certificates(self) -> bool:
+        return any(each.certificates is not None for each in self._kafka)
+
     def reload_certificates(self) -> None:
         """Whether their files changed or not."""
         if self.phase is Phase.SERVING:

@@ -76,7 +76,8 @@ async def _run(config: BrokerConfig, file_limit: int, on_ready: OnReady) -> None
     named = {
         name: at for name, at in broker.listeners.items() if name not in (KAFKA_LISTENER, ADMIN_LISTENER)
     }
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, broker.reload_certificates)
+    if broker.has_certificates:  # without any the signal does what it always does
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, broker.reload_certificates)
     on_ready(broker.kafka_address, broker.listeners.get(ADMIN_LISTENER), named)
     await _serve(broker, asked_to_stop)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -12,11 +12,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jwt
 import pytest
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
@@ -27,119 +25,24 @@ from confluent_kafka.admin import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from tests.support.broker_process import BrokerProcess
 from tests.support.certificates import Authority
-from tests.support.confluent import Reports, create_topic, produce_all, read_topic
+from tests.support.confluent import Reports, produce_all, read_topic
 from tests.support.deadline import eventually
 from tests.support.kcat import kcat
 from tests.support.mainstem_command import MainstemCommand
+from tests.support.secure_broker import PASSWORD, SecureBroker, secure_broker
 
-PASSWORD = "correct-horse-battery"
-TOKEN = "an-admin-token-of-some-length"
 OWN = "PLAINTEXT://127.0.0.1:0"
-SECRETS = (PASSWORD, TOKEN, "wrong-password", "secret-of-the-key")
-
-
-@dataclass
-class SecureBroker:
-    process: BrokerProcess
-    authority: Authority
-    key: ec.EllipticCurvePrivateKey
-    folder: Path
-
-    def address(self, listener: str) -> str:
-        return self.process.listeners[listener]
-
-    def confluent(self, listener: str, **more: Any) -> dict[str, Any]:
-        return {
-            "bootstrap.servers": self.address(listener),
-            "security.protocol": listener if listener in ("SSL", "SASL_PLAINTEXT") else "SASL_SSL",
-            "ssl.ca.location": str(self.authority.file),
-            "log_level": 0,
-            **more,
-        }
-
-    def scram(
-        self, user: str = "alice", password: str = PASSWORD, mechanism: str = "SCRAM-SHA-512"
-    ) -> dict[str, Any]:
-        return {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password}
-
-    def token(self, user: str = "alice", lifetime_s: float = 300) -> str:
-        claims = {"sub": user, "exp": time.time() + lifetime_s, "iss": "tests", "aud": "mainstem"}
-        return jwt.encode(claims, self.key, "ES256", headers={"kid": "one"})
-
-    def flags(self, listener: str, *more: str) -> list[str]:
-        return ["--bootstrap", self.address(listener), "--ca-file", str(self.authority.file), *more]
 
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureBroker]:
-    folder = tmp_path_factory.mktemp("secure")
-    authority = Authority(folder)
-    key = ec.generate_private_key(ec.SECP256R1())
-    public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key()))
-    keys = folder / "keys.json"
-    keys.write_text(json.dumps({"keys": [{**public, "kid": "one", "alg": "ES256"}]}))
-    (folder / "token").write_text(TOKEN + "\n")
-    options = {
-        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0,SASL_SSL://127.0.0.1:0,"
-        "SASL_PLAINTEXT://127.0.0.1:0,SHORT://127.0.0.1:0",
-        "listener.security.protocol.map": "SHORT:SASL_SSL",
-        "ssl.keystore.location": str(authority.write("server", "localhost", password="secret-of-the-key")),
-        "ssl.truststore.location": str(authority.file),
-        "ssl.client.auth": "required",
-        "ssl.principal.mapping.rules": "RULE:^CN=([^,]+),OU=clients$/$1/L",
-        "ssl.certificate.check.interval.ms": "100",
-        "sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512,PLAIN,OAUTHBEARER",
-        "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
-        "sasl.oauthbearer.expected.issuer": "tests",
-        "sasl.oauthbearer.expected.audience": "mainstem",
-        "admin.token.file": str(folder / "token"),
-        "connection.failed.authentication.delay.ms": "10",
-        "authorizer.class.name": "standard",
-        "super.users": "User:ANONYMOUS;User:alice;User:bob",
-        "group.initial.rebalance.delay.ms": "0",
-    }
-    config = folder / "mainstem.toml"
-    config.write_text(
-        '[listener.name.sasl_ssl]\nssl.client.auth = "none"\n'
-        '[listener.name.short]\nssl.client.auth = "none"\nconnections.max.reauth.ms = 1500\n'
-        'sasl.enabled.mechanisms = ["SCRAM-SHA-512"]\n'
-    )
-    environ = {"MAINSTEM_CONFIG": str(config), "MAINSTEM_SSL_KEY_PASSWORD": "secret-of-the-key"}
-    process = BrokerProcess(folder / "data", options, environ).start()
-    try:
-        admin = AdminClient({"bootstrap.servers": process.bootstrap})
-        upsertions = [
-            UserScramCredentialUpsertion("alice", ScramCredentialInfo(mechanism, 4096), PASSWORD.encode())
-            for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
-        ]
-        for done in admin.alter_user_scram_credentials(upsertions).values():
-            done.result(30)
-        create_topic(admin, "orders")
-        yield SecureBroker(process, authority, key, folder)
-        assert_no_secret(process)
-    finally:
-        process.kill()
-
-
-def assert_no_secret(process: BrokerProcess) -> None:
-    """In the log, the metrics, the process list, or what tools are told of the configuration."""
-    request = urllib.request.Request(
-        f"{process.admin_url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}
-    )
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        metrics = answer.read().decode()
-    assert "mainstem_logins_total" in metrics
-    command_line = Path(f"/proc/{process.pid}/cmdline").read_text()
-    for secret in SECRETS:
-        assert secret not in process.log_text()
-        assert secret not in metrics
-        assert secret not in command_line
+    with secure_broker(tmp_path_factory.mktemp("secure")) as broker:
+        yield broker
 
 
 def works(config: Mapping[str, Any]) -> None:
@@ -364,6 +267,31 @@ def test_a_changed_certificate_is_shown_to_who_comes_next(broker: SecureBroker) 
     eventually(lambda: serial() != before, "the new certificate is shown")
     assert consumer.list_topics(timeout=30).topics, "connections that are there stay"
     consumer.close()
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_either_loop_speaks_tls_and_sighup_reads_certificates_at_once(tmp_path: Path, loop: str) -> None:
+    authority = Authority(tmp_path)
+    options = {
+        "listener.kafka": "127.0.0.1:0",
+        "security.protocol": "SSL",
+        "ssl.keystore.location": str(authority.write("server", "localhost")),
+        "ssl.certificate.check.interval.ms": "3600000",
+        "event.loop": loop,
+    }
+    with BrokerProcess(tmp_path / "data", options) as process:
+        config = {
+            "bootstrap.servers": process.bootstrap,
+            "security.protocol": "SSL",
+            "ssl.ca.location": str(authority.file),
+        }
+        values = [os.urandom(100_000) for _ in range(60)]
+        produce_all(process.bootstrap, "large", values, config)
+        assert [message.value() for message in read_topic(process.bootstrap, "large", config)] == values
+        authority.write("server", "localhost")
+        os.kill(process.pid, signal.SIGHUP)
+        eventually(lambda: "has read its certificate anew" in process.log_text(), "it is read")
+        AdminClient(config).list_topics(timeout=30)
 
 
 def test_a_handshake_that_never_ends_holds_nobody_up(broker: SecureBroker) -> None:

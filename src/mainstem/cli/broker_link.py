@@ -59,7 +59,7 @@ def _security_option(name: str, metavar: str, help_text: str) -> Any:
 
     return click.option(
         f"--{name}",
-        envvar=f"MAINSTEM_CLIENT_{field.upper()}",
+        envvar=f"MAINSTEM_CLIENT_{field.removeprefix('client_').upper()}",
         metavar=metavar,
         help=help_text,
         expose_value=False,

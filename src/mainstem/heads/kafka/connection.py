@@ -182,6 +182,8 @@ class KafkaSession:
         self._is_paused = True
         self._backlog = None
         self.channel.pause()
+        if self.login is not None:
+            self.login.hurry()
         self._close_if_drained()
 
     def closed(self) -> None:

@@ -56,6 +56,7 @@ class SessionLogin:
         self._mechanism = ""
         self._conversation: Conversation | None = None
         self._is_answering = False
+        self._waiting: asyncio.Future[None] | None = None  # what the answer to a failed log-in waits for
         self._may_repeat = False  # whether a log-in on this connection runs out
         self._is_counted = True  # among the connections that have not logged in
         self._timer: TimerHandle | None = self._clock.call_later(rules.timeout_ms, self._on_too_slow)
@@ -173,7 +174,20 @@ class SessionLogin:
                 failures,
             )
         if delay_ms:
-            await _pause(self._clock, delay_ms)
+            await self._pause(delay_ms)
+
+    async def _pause(self, delay_ms: float) -> None:
+        passed = self._waiting = asyncio.get_running_loop().create_future()
+        timer = self._clock.call_later(delay_ms, self.hurry)
+        try:
+            await passed
+        finally:
+            timer.cancel()
+
+    def hurry(self) -> None:
+        """Lets an answer go that waits: its time has come, or the broker stops."""
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def _leave(self) -> None:
         self.state = LoginState.OUT
@@ -208,17 +222,3 @@ def _refusal(code: ErrorCode, message: str) -> SaslAuthenticateResponse:
 
 def _count(meters: dict[str, int], mechanism: str) -> None:
     meters[mechanism] = meters.get(mechanism, 0) + 1
-
-
-async def _pause(clock: Clock, delay_ms: float) -> None:
-    passed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def end() -> None:
-        if not passed.done():
-            passed.set_result(None)
-
-    timer = clock.call_later(delay_ms, end)
-    try:
-        await passed
-    finally:
-        timer.cancel()

@@ -234,6 +234,16 @@ async def test_a_connection_that_goes_while_its_password_is_checked_leaves_nothi
     assert node.head.unfinished_logins == 0
 
 
+async def test_a_stop_does_not_wait_for_a_late_answer(node: KafkaNode, rules: LoginRules) -> None:
+    peer = node.peer(access=ListenerAccess(login=rules))
+    await shake_hands(peer)
+    task = peer.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0wrong"), 2)
+    await eventually_async(lambda: rules.authenticator.meters.failed == {"PLAIN": 1}, "it fails")
+    peer.session.drain()
+    assert (await task).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED  # type: ignore[attr-defined]
+    assert peer.channel.is_closed
+
+
 async def test_where_nobody_logs_in_it_is_refused(node: KafkaNode) -> None:
     peer = node.peer()
     assert (await shake_hands(peer)).error_code == ErrorCode.ILLEGAL_SASL_STATE
