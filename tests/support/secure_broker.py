@@ -53,7 +53,14 @@ class SecureBroker:
         return {"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password}
 
     def token(self, user: str = "alice", lifetime_s: float = 300) -> str:
-        claims = {"sub": user, "exp": time.time() + lifetime_s, "iss": "tests", "aud": "mainstem"}
+        claims = {
+            "sub": user,
+            "iat": time.time() - 1,
+            "exp": time.time() + lifetime_s,
+            "iss": "tests",
+            "aud": "mainstem",
+            "scope": "kafka",
+        }
         return jwt.encode(claims, self.key, "ES256", headers={"kid": "one"})
 
     def flags(self, listener: str, *more: str) -> list[str]:

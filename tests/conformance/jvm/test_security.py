@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from cryptography.x509.oid import NameOID
-from tests.support.kafka_tools import KafkaTools, ToolRun
+from tests.support import jvm
+from tests.support.kafka_tools import MAIN_CLASSES, KafkaTools, ToolRun
 from tests.support.secure_broker import PASSWORD, SecureBroker, secure_broker
 
 pytestmark = pytest.mark.xdist_group("kafka-tools")
@@ -101,3 +102,28 @@ def test_java_logs_in(kafka_tools: KafkaTools, broker: SecureBroker, tmp_path: P
     )
     assert read.exit_code == 0, read.err
     assert "Processed a total of 4000 messages" in read.out + read.err
+
+
+def test_java_logs_in_with_a_token(broker: SecureBroker, tmp_path: Path) -> None:
+    token = tmp_path / "token.jwt"
+    config = properties(
+        tmp_path,
+        "token",
+        security_protocol="SASL_SSL",
+        ssl_truststore_type="PEM",
+        ssl_truststore_location=str(broker.authority.file),
+        sasl_mechanism="OAUTHBEARER",
+        sasl_login_callback_handler_class="org.apache.kafka.common.security.oauthbearer."
+        "OAuthBearerLoginCallbackHandler",
+        sasl_oauthbearer_token_endpoint_url=token.as_uri(),
+        sasl_jaas_config="org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+    )
+    token.write_text(broker.token("alice"))
+    done = jvm.java(
+        "kafka-server",
+        MAIN_CLASSES["kafka-topics"],
+        *("--bootstrap-server", broker.address("SASL_SSL"), "--command-config", config, "--list"),
+        flags=(*jvm.QUICK_START, f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={token.as_uri()}"),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "orders" in done.stdout.splitlines()
