@@ -66,8 +66,9 @@ class TlsAcceptor:
             self._watch(each)
 
     def close(self) -> None:
+        sockets = [] if self._is_closed else self._sockets
         self._is_closed = True
-        for each in self._sockets:
+        for each in sockets:
             self._server.loop.remove_reader(each.fileno())
             each.close()
         for task in self._handshakes:
@@ -125,23 +126,23 @@ class TlsAcceptor:
                 ssl_handshake_timeout=server.limits.login_timeout_ms / 1000,
                 ssl_shutdown_timeout=_SHUTDOWN_S,
             )
-        except (OSError, ssl.SSLError) as error:
-            server.meters.tls_handshakes_failed += 1
-            if connection.has_begun:
-                connection.abort()
-            else:
-                server.counts.leave(ip)
-            failed = server.meters.tls_handshakes_failed
-            if failed <= _FAILURES_TOLD or failed & (failed - 1) == 0:  # a crowd must not fill the log
-                _LOG.info("no TLS with %s on listener %s: %s", ip, self._name, _reason(error))
-        except asyncio.CancelledError:
-            if not connection.has_begun:
-                server.counts.leave(ip)
-            raise
+        except OSError as error:
+            self._failed(ip, error)
+        except Exception:
+            _LOG.exception("the handshake with %s failed by a defect", ip)
         else:
             server.meters.tls_handshakes += 1
         finally:
             server.unfinished_handshakes -= 1
+            if not connection.has_begun:  # else it counts itself out when it is lost
+                server.counts.leave(ip)
+
+    def _failed(self, ip: str, error: OSError) -> None:
+        meters = self._server.meters
+        meters.tls_handshakes_failed += 1
+        failed = meters.tls_handshakes_failed
+        if failed <= _FAILURES_TOLD or failed & (failed - 1) == 0:  # a crowd must not fill the log
+            _LOG.info("no TLS with %s on listener %s: %s", ip, self._name, _reason(error))
 
 
 def _reason(error: OSError) -> str:

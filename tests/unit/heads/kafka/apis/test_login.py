@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import random
 import struct
 from dataclasses import replace
 
@@ -399,3 +400,48 @@ async def test_what_is_stored_is_not_the_password(node: KafkaNode, rules: LoginR
     assert all(PASSWORD.encode() not in entry.value for entry in read.entries)
     assert PASSWORD not in repr(node.broker.image)
     assert set(SCRAM_MECHANISMS) == {"SCRAM-SHA-256", "SCRAM-SHA-512"}
+
+
+# --- whatever strangers send
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_no_sequence_of_requests_gets_in_without_a_proof(
+    node: KafkaNode, rules: LoginRules, seed: int
+) -> None:
+    chance = random.Random(seed)
+    access = ListenerAccess(login=replace(rules, max_reauth_ms=60_000, most_unfinished=1_000))
+    messages = (
+        b"",
+        b"\0alice\0wrong",
+        b"n,,n=alice,r=abc",
+        b"c=biws,r=abc,p=AAAA",
+        b"\0\0",
+        b"\x01",
+        b"\xff" * 40,
+    )
+    for _ in range(40):
+        peer = node.peer(access=access)
+        for _ in range(chance.randrange(1, 6)):
+            if peer.channel.is_closed:
+                break
+            choice = chance.randrange(5)
+            if choice == 0:
+                request, version = (
+                    SaslHandshakeRequest(mechanism=chance.choice((SCRAM, "PLAIN"))),
+                    chance.randrange(2),
+                )
+                peer.send(request, version).cancel()
+            elif choice <= 2:
+                message = SaslAuthenticateRequest(auth_bytes=chance.choice(messages))
+                peer.send(message, chance.randrange(3)).cancel()
+            elif choice == 3:
+                send_raw(peer, chance.choice(messages) or b"x")
+            else:
+                peer.send(ApiVersionsRequest(), 0).cancel()
+            await asyncio.sleep(0)
+            assert peer.session.principal == ANONYMOUS
+        peer.disconnect()
+    assert rules.authenticator.meters.succeeded == {}
+    assert node.head.meters.unexpected_errors == 0
+    assert node.head.unfinished_logins == 0
