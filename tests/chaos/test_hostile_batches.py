@@ -27,7 +27,8 @@ from mainstem.model.crc import crc32c
 from mainstem.model.records import seal_batch
 
 NONE, CORRUPT, TOO_LARGE, UNSUPPORTED_FORMAT, INVALID_RECORD = 0, 2, 10, 43, 87
-INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION, INVALID_REQUEST, CONTROL_ATTRIBUTES = 32, 76, 42, 0x20
+INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION, INVALID_REQUEST, NOT_AUTHORIZED = 32, 76, 42, 53
+CONTROL_ATTRIBUTES = 0x20
 GOOD = batch(b"first", b"second")
 
 
@@ -74,7 +75,7 @@ LIES: dict[str, tuple[bytes | None, set[int]]] = {
     "codec 7": (sealed(attributes=7), {UNSUPPORTED_COMPRESSION}),
     "a producer without an epoch": (sealed(producer_id=7, base_sequence=0), {INVALID_RECORD}),
     "a producer without a sequence": (sealed(producer_id=7, producer_epoch=0), {INVALID_RECORD}),
-    "a transaction of nobody": (sealed(attributes=0x10), {INVALID_RECORD}),
+    "a transaction of nobody": (sealed(attributes=0x10), {INVALID_RECORD, NOT_AUTHORIZED}),
     "a time in 300 million years": (sealed(max_timestamp=2**63 - 1), {INVALID_TIMESTAMP}),
     "a good one and a bad one": (GOOD + GOOD[:-1] + b"\1", {CORRUPT, INVALID_RECORD}),
 }

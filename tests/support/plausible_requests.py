@@ -67,7 +67,8 @@ class Plausible:
             if "topic" in field.name or field.name == "name":
                 return rng.choice((self._topic, "nobody", ""))
             if "transactional" in field.name:
-                return None if version_range(field.nullable)[0] <= version else f"t{rng.randrange(3)}"
+                low, high = version_range(field.nullable)
+                return None if low <= version <= high and rng.random() < 0.7 else f"t{rng.randrange(3)}"
             return rng.choice(("", "a", "range", "consumer", f"group{rng.randrange(3)}", "bytes\u00e9"))
         if kind == "uuid":
             return rng.choice((self._topic_id, bytes(16), rng.randbytes(16)))
