@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
 from confluent_kafka.admin import AdminClient
 from tests.support.broker_process import BrokerProcess
 from tests.support.confluent import create_topic, read_topic
@@ -121,14 +122,23 @@ class Driver:
 
 
 def test_a_decision_is_whole_whatever_dies(tmp_path: Path) -> None:
-    seed = random.randrange(1 << 32)
+    run_kills(tmp_path, random.randrange(1 << 32), ROUNDS)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(20))
+def test_the_same_for_long(tmp_path: Path, seed: int) -> None:
+    run_kills(tmp_path, seed, 9)
+
+
+def run_kills(tmp_path: Path, seed: int, rounds: int) -> None:
     driver = Driver(BrokerProcess(tmp_path / "data", OPTIONS), random.Random(seed))
     with driver.broker as broker:
         create_topic(AdminClient({"bootstrap.servers": broker.bootstrap}), "t", TASKS)
         wanted: list[bytes] = []
-        for number, strike in enumerate(STEPS * ROUNDS):
+        for number, strike in enumerate(STEPS * rounds):
             wanted += [each.encode() for each in driver.work_on(number, strike)]
-        assert driver.kills >= len(STEPS) * ROUNDS
+        assert driver.kills >= len(STEPS) * rounds
 
         def is_over() -> bool:
             with driver.cluster() as cluster:

@@ -11,7 +11,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import MessageSizeTooLargeError
+from aiokafka.errors import MessageSizeTooLargeError, ProducerFenced
 from tests.conformance.conftest import NewName
 from tests.support.confluent import produce_all, read_topic
 
@@ -230,3 +230,29 @@ async def test_admin_of_groups(bootstrap: str, new_topic: NewName, new_group: Ne
         assert offsets[TopicPartition(topic, 0)].offset == 0
         cluster = await admin.describe_cluster()
         assert len(cluster["brokers"]) == 1
+
+
+async def test_transactions(bootstrap: str, new_topic: NewName, new_group: NewName) -> None:
+    topic, group = new_topic(2), new_group()
+    async with writer(bootstrap, transactional_id=topic) as producer:
+        for number in range(6):
+            await producer.begin_transaction()
+            for partition in range(2):
+                await producer.send_and_wait(topic, b"%d" % number, partition=partition)
+            if number % 2:
+                await producer.abort_transaction()
+            else:
+                offsets = {TopicPartition(topic, 0): number}
+                await producer.send_offsets_to_transaction(offsets, group)
+                await producer.commit_transaction()
+        async with writer(bootstrap, transactional_id=topic) as newer:
+            with pytest.raises(ProducerFenced):
+                async with producer.transaction():
+                    await producer.send_and_wait(topic, b"zombie", partition=0)
+            async with newer.transaction():
+                await newer.send(topic, b"newer", partition=1)
+    async with reader(bootstrap, topic, isolation_level="read_committed", group_id=group) as consumer:
+        assert await consumer.committed(TopicPartition(topic, 0)) == 4
+        await consumer.seek_to_beginning()
+        values = sorted([record.value for record in await take(consumer, 7)])
+    assert values == [b"0", b"0", b"2", b"2", b"4", b"4", b"newer"]

@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.support.broker_process import BrokerProcess
 from tests.support.confluent import create_topic, read_topic
@@ -110,6 +110,28 @@ def test_an_open_transaction_is_not_seen(broker: BrokerProcess, topic: str) -> N
     assert written(broker, topic) == [b"open"]
     producer.commit_transaction(PATIENCE_S)
     eventually(lambda: committed(broker, topic) == [b"open"], "what was committed")
+
+
+def test_offsets_are_committed_with_what_was_written(broker: BrokerProcess, topic: str) -> None:
+    group = f"group-of-{topic}"
+    producer = confluent(broker, topic)
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": group, **COMMITTED}
+    consumer = Consumer(settings)
+    asked = [TopicPartition(topic, 0)]
+    for offset, is_commit in [(5, True), (9, False), (7, True)]:
+        producer.begin_transaction()
+        producer.produce(topic, str(offset).encode(), partition=1)
+        producer.send_offsets_to_transaction(
+            [TopicPartition(topic, 0, offset)], consumer.consumer_group_metadata(), PATIENCE_S
+        )
+        if is_commit:
+            producer.commit_transaction(PATIENCE_S)
+        else:
+            producer.abort_transaction(PATIENCE_S)
+        wanted = offset if is_commit else 5
+        assert consumer.committed(asked, PATIENCE_S)[0].offset == wanted
+    consumer.close()
+    eventually(lambda: committed(broker, topic) == [b"5", b"7"], "what was committed")
 
 
 def test_a_second_producer_fences_the_first(broker: BrokerProcess, topic: str) -> None:

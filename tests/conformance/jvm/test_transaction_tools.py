@@ -51,6 +51,9 @@ def test_tools_of_kafka(broker: BrokerProcess, kafka_tools: KafkaTools) -> None:
     described = kafka_tools.output("kafka-transactions", *server, "describe", "--transactional-id", "x")
     assert re.search(r"\bx\s+\d+\s+0\s+Ongoing\s+60000\s.*\bt-2\b", described)
 
+    hanging = kafka_tools.output("kafka-transactions", *server, "find-hanging", "--broker-id", "1")
+    assert len(hanging.splitlines()) <= 1  # at most the head of a table: what is open is known
+
     features = kafka_tools.output("kafka-features", *server, "describe")
     assert re.search(r"transaction\.version\s.*FinalizedVersionLevel: 2\s", features)
     kafka_tools.output("kafka-features", *server, "upgrade", "--feature", "transaction.version=2")
