@@ -202,6 +202,27 @@ def test_a_right_that_is_taken_away_stops_who_is_connected(broker: GuardedBroker
     assert error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
 
 
+def test_transactions(broker: GuardedBroker, new_name: NewName) -> None:
+    topic, transactional_id = create_topic(broker.root, new_name()), new_name("id")
+    broker.allow(broker.rule(TOPIC, topic, WRITE))
+
+    def begun() -> Producer:
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": transactional_id})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        producer.produce(topic, b"value")
+        return producer
+
+    with pytest.raises(KafkaException) as refused:
+        begun()
+    assert refused.value.args[0].code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    broker.allow(broker.rule(ResourceType.TRANSACTIONAL_ID, transactional_id, WRITE))
+    begun().commit_transaction(30)
+    broker.revoke(broker.rule(TOPIC, topic, WRITE))
+    with pytest.raises(KafkaException):
+        begun().commit_transaction(30)
+
+
 def test_topics(broker: GuardedBroker, stranger: AdminClient, new_name: NewName) -> None:
     name = new_name()
     denied = KafkaError.TOPIC_AUTHORIZATION_FAILED
