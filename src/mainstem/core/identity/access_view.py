@@ -14,6 +14,7 @@ are rules.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
@@ -59,6 +60,7 @@ class AccessView:
     def decide(
         self, principal: str, host: str, operation: Operation, resource_type: ResourceType, name: str
     ) -> Verdict:
+        host = plain_host(host)
         given_by = GIVEN_BY.get(operation, (operation,))
         is_allowed = is_ruled = False
         for by_principal in self._covering(resource_type, name):
@@ -83,7 +85,7 @@ class AccessView:
         As in Kafka, a permission counts unless a denial covers all of its names, and no permission
         implies another here.
         """
-        denied, allowed = self._names_by_permission(principal, host, operation, resource_type)
+        denied, allowed = self._names_by_permission(principal, plain_host(host), operation, resource_type)
         if (PatternType.LITERAL, WILDCARD) in denied:
             return False
         return any(not _is_dominated(kind, name, denied) for kind, name in allowed)
@@ -119,6 +121,18 @@ class AccessView:
                 yield found.by_principal
 
 
+def plain_host(text: str) -> str:
+    """An address in its one short form: rules may have been written by Java, which spells ::1 out in full."""
+    if text == WILDCARD:
+        return text
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return text
+    mapped = address.ipv4_mapped if address.version == 6 else None
+    return str(address if mapped is None else mapped)
+
+
 def _rules_for(by_principal: _ByPrincipal, principal: str) -> Iterator[AccessRule]:
     yield from by_principal.get(principal, _NO_RULES)
     if principal != EVERYBODY:
@@ -130,7 +144,10 @@ def _compile(known: _Compiled | None, source: tuple[AccessRule, ...]) -> _Compil
         return known
     by_principal: dict[str, list[AccessRule]] = {}
     for rule in source:
-        by_principal.setdefault(rule.principal, []).append(rule)
+        host = plain_host(rule.host)
+        by_principal.setdefault(rule.principal, []).append(
+            rule if host == rule.host else rule._replace(host=host)
+        )
     return _Compiled(source, by_principal)
 
 

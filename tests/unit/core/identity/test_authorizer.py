@@ -130,6 +130,25 @@ def test_hosts_and_everybody() -> None:
     assert not may(by, READ, "t", ANONYMOUS)
 
 
+@pytest.mark.parametrize(
+    ("written", "seen"),
+    [
+        ("0:0:0:0:0:0:0:1", "::1"),
+        ("::1", "::1"),
+        ("2001:DB8::0:7", "2001:db8::7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7", "::ffff:192.0.2.7"),
+    ],
+)
+def test_an_address_is_one_however_it_is_written(written: str, seen: str) -> None:
+    by = authorizer(topic("t", READ), topic("t", READ, DENY, host=written), topic("u", READ, host=written))
+    assert not may(by, READ, "t", host=seen)
+    assert may(by, READ, "u", host=seen)
+    assert may(by, READ, "t", host="192.0.2.8")
+    assert by.allows_for_any(ALICE, seen, READ, ResourceType.TOPIC)
+    assert not may(authorizer(topic("t", READ, host="no address")), READ, "t", host=seen)
+
+
 def test_super_users_may_even_what_is_denied() -> None:
     by = authorizer(topic("t", READ, DENY, principal="User:*"), super_users=["User:root"])
     assert may(by, READ, "t", ROOT)
