@@ -11,7 +11,6 @@ import asyncio
 import logging
 import os
 import ssl
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -202,9 +201,3 @@ class CertificateWatch:
             self._timer.cancel()
         if self._looking is not None:
             await asyncio.gather(self._looking, return_exceptions=True)
-
-
-def days_left(certificates: Certificates) -> float | None:
-    if certificates.expires_at_s is None:
-        return None
-    return (certificates.expires_at_s - time.time()) / 86_400
