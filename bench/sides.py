@@ -79,7 +79,7 @@ class Contestant:
 
     def __init__(self, side: Side, home: Path) -> None:
         self.side = side
-        self._home = home
+        self.home = home
         self._shared: Broker | None = None
         self._is_frozen = False
         self._count = 0
@@ -107,7 +107,7 @@ class Contestant:
     def fresh(self, options: Mapping[str, str] | None = None) -> Iterator[Broker]:
         """A broker on an empty directory that is not started yet. It and its data are gone afterwards."""
         broker = self._make({**COMMON_OPTIONS, **(options or {})})
-        home = self._home / str(self._count)
+        home = self.home / str(self._count)
         try:
             yield broker
         finally:
@@ -122,7 +122,7 @@ class Contestant:
 
     def _make(self, options: Mapping[str, str]) -> Broker:
         self._count += 1
-        return self.side.make(self._home / str(self._count) / "data", options)
+        return self.side.make(self.home / str(self._count) / "data", options)
 
 
 def start_without_waiting(broker: Broker) -> None:

@@ -13,6 +13,7 @@ from bench.scenarios import (
     latency,
     many_partitions,
     raw,
+    spark,
     starting,
     tls,
     transactions,
@@ -35,4 +36,5 @@ def all_scenarios() -> list[Scenario]:
         *transactions.scenarios(),
         *compaction.scenarios(),
         *tls.scenarios(),
+        *spark.scenarios(),
     ]

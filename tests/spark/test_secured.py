@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from tests.spark.conftest import KEEPS_RECORDS
 from tests.support.broker_process import BrokerProcess
 from tests.support.certificates import Authority
-from tests.support.confluent import create_topic, produce_all
+from tests.support.confluent import create_topic, produce_all, read_topic
 
 PASSWORD = "correct-horse-battery"
 
@@ -46,6 +46,8 @@ def test_a_job_logs_in_through_tls(spark: SparkSession, tmp_path: Path) -> None:
         }
         found = spark.read.format("mainstem").options(**secure, subscribe=topic).load()
         assert sorted(int(row.value) for row in found.select("value").collect()) == list(range(100))
+        found.select("value").write.format("mainstem").mode("append").options(**secure, topic=topic).save()
+        assert len(read_topic(broker.bootstrap, topic)) == 200
         wrong = {**secure, "kafka.sasl.jaas.config": f'{login} username="alice" password="guessed-wrong";'}
         with pytest.raises(PySparkException) as caught:
             spark.read.format("mainstem").options(**wrong, subscribe=topic).load().count()

@@ -146,7 +146,7 @@ class BatchWriter:
         )
         payload = rows.payload
         if self._codec:
-            payload = compression.compress(self._codec, payload)
+            payload = compression.compress(self._codec, bytes(payload))
         return seal_batch(header, payload)
 
     def _step(self) -> None:

@@ -139,16 +139,7 @@ class TransactionalProducer:
 
     def init(self) -> ProducerIdentity:
         """Takes the id over: what another producer left open is aborted, and it is refused from now on."""
-        request = InitProducerIdRequest(
-            transactional_id=self.transactional_id, transaction_timeout_ms=self._timeout_ms
-        )
-
-        def attempt() -> ProducerIdentity:
-            answer = self._ask(request, InitProducerIdResponse)
-            check(answer.error_code, f"transactional id {self.transactional_id}")
-            return ProducerIdentity(answer.producer_id, answer.producer_epoch)
-
-        self.identity = self._cluster.persist(attempt)
+        self.identity = init_transactions(self._cluster, self.transactional_id, self._timeout_ms)
         return self.identity
 
     def begin(self) -> None:
@@ -196,20 +187,7 @@ class TransactionalProducer:
             self._is_open = False
             return False
         assert self.identity is not None
-        request = PrepareTransactionRequest(
-            transactional_id=self.transactional_id,
-            producer_id=self.identity.producer_id,
-            producer_epoch=self.identity.epoch,
-            number=number,
-        )
-
-        def attempt() -> None:
-            answer = self._ask(request, PrepareTransactionResponse)
-            if answer.error_code == INVALID_TXN_STATE and answer.decided_number >= number:
-                raise AlreadyDecided(self.transactional_id, number, answer.decided_number)
-            check(answer.error_code, f"transactional id {self.transactional_id}", answer.error_message)
-
-        self._cluster.persist(attempt)
+        prepare_transaction(self._cluster, self.transactional_id, self.identity, number)
         self._is_open = False
         self.identity = None  # the decision changes it
         return True
@@ -225,23 +203,10 @@ class TransactionalProducer:
         if not self.written and self._failure is None:  # the coordinator never heard of it
             self._is_open = False
             return
-        request = EndTxnRequest(
-            transactional_id=self.transactional_id,
-            producer_id=self.identity.producer_id,
-            producer_epoch=self.identity.epoch,
-            committed=is_commit,
+        self.identity = end_transaction(
+            self._cluster, self.transactional_id, self.identity, is_commit=is_commit
         )
-
-        def attempt() -> ProducerIdentity:
-            answer = self._ask(request, EndTxnResponse)
-            check(answer.error_code, f"transactional id {self.transactional_id}")
-            return ProducerIdentity(answer.producer_id, answer.producer_epoch)
-
-        self.identity = self._cluster.persist(attempt)
         self._is_open = False
-
-    def _ask(self, request: Message, answer: type[A]) -> A:
-        return ask_transaction_coordinator(self._cluster, self.transactional_id, request, answer)
 
     def _on_delivery(self, delivery: Delivery) -> None:
         if delivery.error is not None:
@@ -258,6 +223,60 @@ class TransactionalProducer:
             raise NotDelivered(
                 f"transactional id {self.transactional_id}: not all was delivered, so abort: {self._failure}"
             )
+
+
+# --- the calls of a producer, for who sends records in another way
+
+
+def init_transactions(cluster: ClusterClient, transactional_id: str, timeout_ms: int) -> ProducerIdentity:
+    """Takes the id over: what another producer left open is aborted, and it is refused from now on."""
+    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
+
+    def attempt() -> ProducerIdentity:
+        answer = ask_transaction_coordinator(cluster, transactional_id, request, InitProducerIdResponse)
+        check(answer.error_code, f"transactional id {transactional_id}")
+        return ProducerIdentity(answer.producer_id, answer.producer_epoch)
+
+    return cluster.persist(attempt)
+
+
+def prepare_transaction(
+    cluster: ClusterClient, transactional_id: str, producer: ProducerIdentity, number: int
+) -> None:
+    """Gives the open transaction into the hands of its writer's decision of this number."""
+    request = PrepareTransactionRequest(
+        transactional_id=transactional_id,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        number=number,
+    )
+
+    def attempt() -> None:
+        answer = ask_transaction_coordinator(cluster, transactional_id, request, PrepareTransactionResponse)
+        if answer.error_code == INVALID_TXN_STATE and answer.decided_number >= number:
+            raise AlreadyDecided(transactional_id, number, answer.decided_number)
+        check(answer.error_code, f"transactional id {transactional_id}", answer.error_message)
+
+    cluster.persist(attempt)
+
+
+def end_transaction(
+    cluster: ClusterClient, transactional_id: str, producer: ProducerIdentity, *, is_commit: bool
+) -> ProducerIdentity:
+    """Commits or aborts the open transaction; the identity that it gives is the one for the next."""
+    request = EndTxnRequest(
+        transactional_id=transactional_id,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        committed=is_commit,
+    )
+
+    def attempt() -> ProducerIdentity:
+        answer = ask_transaction_coordinator(cluster, transactional_id, request, EndTxnResponse)
+        check(answer.error_code, f"transactional id {transactional_id}")
+        return ProducerIdentity(answer.producer_id, answer.producer_epoch)
+
+    return cluster.persist(attempt)
 
 
 # --- decisions

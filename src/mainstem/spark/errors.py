@@ -37,3 +37,10 @@ class DataLost(MainstemError):
 
 class JavaMissing(PeerError):
     """Spark needs a Java runtime."""
+
+
+class InvalidRows(PeerError):
+    """What is to be written cannot be records."""
+
+    def __init__(self, reason: str, cure: str) -> None:
+        super().__init__(f"{reason}. {cure}")

@@ -7,11 +7,21 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from mainstem.spark.arrow import source_schema
+from mainstem.spark.arrow_rows import check_columns
+from mainstem.spark.errors import InvalidOption
 from mainstem.spark.options import check_either, source_options
+from mainstem.spark.sink import BatchSink, StreamSink
+from mainstem.spark.sink_options import SinkOptions, sink_options
 from mainstem.spark.source import BatchReader, check_schema
 from mainstem.spark.stream import StreamReader
 
@@ -36,3 +46,20 @@ class MainstemFormat(DataSource):
         options = source_options(self.options, is_streaming=True)
         check_schema(schema, options.with_headers)
         return StreamReader(options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        if overwrite:
+            raise InvalidOption("mode", "overwrite", "a topic is only ever added to", 'Say mode("append").')
+        return BatchSink(self._sink_options(schema, is_streaming=False))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        if overwrite:
+            raise InvalidOption(
+                "outputMode", "complete", "a topic is only ever added to", 'Say outputMode("update").'
+            )
+        return StreamSink(self._sink_options(schema, is_streaming=True))
+
+    def _sink_options(self, schema: StructType, *, is_streaming: bool) -> SinkOptions:
+        options = sink_options(self.options, is_streaming=is_streaming)
+        check_columns(schema, options.topic is not None)
+        return options

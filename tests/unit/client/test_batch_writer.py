@@ -24,7 +24,7 @@ PLACE = TopicPartition("t", 0)
 
 def rows(*values: int) -> PackedRows:
     payload = b"".join(encode_record(row, 0, None, b"%d" % value) for row, value in enumerate(values))
-    return PackedRows(payload, len(values), 1_000, 1_000)
+    return PackedRows(bytearray(payload), len(values), 1_000, 1_000)
 
 
 @contextmanager
