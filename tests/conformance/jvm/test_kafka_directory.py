@@ -188,6 +188,7 @@ def check_records(written: Written, broker: BrokerProcess) -> None:
     assert {message.partition() for message in segments} == {1}
     last = {message.key(): message.value() for message in read_topic(broker.bootstrap, "compacted")}
     assert last == {f"{n % 7}".encode(): f"{n}".encode() for n in range(63, 70)}
+    assert values_of(broker.bootstrap, "transactions") == written.values["transactions"]
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": GROUP})
     (committed,) = consumer.committed([TopicPartition("none", 0)], timeout=20)
     consumer.close()
@@ -220,6 +221,14 @@ def append(written: Written, broker: BrokerProcess) -> None:
         begin = len(written.values[codec])
         assert [message.offset() for message in messages] == list(range(begin, begin + 50))
         written.values[codec] += more
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "writer"})
+    producer.init_transactions(20)  # the id is known from Kafka's own transaction log
+    for value in (b"given up", b"kept here"):
+        producer.begin_transaction()
+        producer.produce("transactions", value)
+        producer.flush(20)
+        (producer.commit_transaction if value == b"kept here" else producer.abort_transaction)(20)
+    written.values["transactions"].append(b"kept here")
 
 
 def check_files(directory: Path, tools: KafkaTools) -> None:

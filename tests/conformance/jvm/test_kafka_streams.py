@@ -66,3 +66,41 @@ def test_word_count_at_least_once_over_a_restart(start_broker: StartBroker, tmp_
         assert [count for each, count in told if each == word] == list(range(1, total + 1))
     topics = admin.list_topics(timeout=10).topics
     assert {f"{APPLICATION}-counts-changelog", f"{APPLICATION}-counts-repartition"} <= set(topics)
+
+
+def test_word_count_exactly_once_over_kills(start_broker: StartBroker, tmp_path: Path) -> None:
+    """The application is killed in the middle of its work, and then the broker is: no word counts twice."""
+    broker = start_broker()
+    bootstrap, state = broker.bootstrap, tmp_path / "state"
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for topic in ("lines", "counts"):
+        create_topic(admin, topic, 2)
+
+    def tell(rounds: int) -> None:
+        records = [{"value": line, "partition": number % 2} for number, line in enumerate(LINES)]
+        produce_all(bootstrap, "lines", records * rounds)
+
+    def wait_for(rounds: int) -> None:
+        eventually(
+            lambda: dict(counted(bootstrap)) == expected(rounds),
+            f"the counts of {rounds} rounds",
+            patience_s=60,
+            pause_s=0.2,
+        )
+
+    tell(10)
+    with start(bootstrap, "exactly_once_v2", state) as application:
+        wait_for(10)
+        tell(200)
+        eventually(lambda: sum(dict(counted(bootstrap)).values()) > 11 * len(expected(1)), "it to go on")
+        application.kill()
+    with start(bootstrap, "exactly_once_v2", state) as application:
+        wait_for(210)
+        broker.kill()
+        broker.start()
+        tell(10)
+        wait_for(220)
+        assert application.end_input() == 0, "\n".join(application.lines[-40:])
+    told = counted(bootstrap)
+    for word, total in expected(220).items():
+        assert [count for each, count in told if each == word] == list(range(1, total + 1))

@@ -122,14 +122,12 @@ class ColdExchange(Exchange):
 
     def _charge(self, response: Message) -> None:
         """A handler that found its client over a quota left the time to wait in its response."""
-        session = self.session
-        quotas = session.head.quotas
         self.throttle(getattr(response, "throttle_time_ms", 0))
-        if quotas.limits_requests:
+        if self.session.head.quotas.limits_requests:
             spent_ns = self._spent_ns or perf_counter_ns() - self.started_ns
             if self._rest is not None:
                 spent_ns += self._rest.spent_ns
-            self.throttle(quotas.charge_time(session.principal, session.client_id, spent_ns))
+            self.charge_time(spent_ns)
         if self.throttle_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = self.throttle_ms
 

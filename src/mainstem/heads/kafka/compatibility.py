@@ -26,8 +26,8 @@ _INTRODUCTION: Final = """\
 Kafka's numbers are those of Kafka 4.3, without unstable versions. An API that is not served is not
 advertised either: clients see that before they ask.
 
-- **as Kafka**: the same versions, and what a client can see of it is the same,
-- **differs**: served, with the differences named,
+- **yes**: the same versions, and what a client can see of it is the same,
+- **partly**: served, with the differences named,
 - **not yet**: part of the plan, and not built,
 - **no**: not part of the plan, for the reason named.
 """
@@ -42,7 +42,7 @@ _STREAMS_GROUPS: Final = "Streams applications use the classic protocol, which i
 _NO_TELEMETRY: Final = "The broker takes no metrics from clients; a client notices and sends none."
 
 NOT_YET: Final[Mapping[int, str]] = {
-    34: "A replica stays in the directory that it was made in.",
+    34: "A replica stays in the log directory that it was made in; new ones go where the fewest are.",
     64: "A node leaves the cluster by itself: its registration ends with it.",
     68: _NEW_GROUPS,
     69: _NEW_GROUPS,
@@ -154,7 +154,7 @@ def _table() -> Iterator[str]:
         if api is not None:
             ours = _versions(api.min_version, api.max_version)
             remarks = " ".join(part for part in (api.remarks, _missing(api)) if part)
-            status = "differs" if remarks else "as Kafka"
+            status = "partly" if remarks else "yes"
         else:
             ours = "–"
             status = "not yet" if key in NOT_YET else "no"

@@ -123,6 +123,11 @@ class Exchange:
             self.throttle_ms = throttle_ms
             self.session.mute(throttle_ms)
 
+    def charge_time(self, spent_ns: int) -> None:
+        """Where time has a quota: counts what the loop spent on this request."""
+        session = self.session
+        self.throttle(session.head.quotas.charge_time(session.principal, session.client_id, spent_ns))
+
     def answer(self, parts: Sequence[Part]) -> None:
         """The whole response, size included. Called exactly once."""
         self.parts = parts

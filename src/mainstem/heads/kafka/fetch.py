@@ -152,8 +152,7 @@ class FetchExchange(Exchange):
         size = sum(result[4].length for result in results if result[4] is not None)
         self.throttle(quotas.charge_fetch(principal, client_id, size))
         if quotas.limits_requests:
-            spent_ns = self._spent_ns or perf_counter_ns() - self.started_ns
-            self.throttle(quotas.charge_time(principal, client_id, spent_ns))
+            self.charge_time(self._spent_ns or perf_counter_ns() - self.started_ns)
         if not self.throttle_ms:
             return False
         quotas.take_back_fetch(principal, client_id, size)

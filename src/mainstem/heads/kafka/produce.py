@@ -92,7 +92,7 @@ class ProduceExchange(Exchange):
             done=self._on_routed_written,
         )
         if head.quotas.limits_requests and route.acks != _ACKS_NONE:
-            self._charge_time()
+            self.charge_time(perf_counter_ns() - self.started_ns)
 
     def _serve_unrouted(self, data: Buffer, position: int, end: int) -> None:
         session = self.session
@@ -140,18 +140,13 @@ class ProduceExchange(Exchange):
             transaction=transaction,
         )
         if envelope.acks != _ACKS_NONE and head.quotas.limits_requests:
-            self._charge_time()
+            self.charge_time(perf_counter_ns() - self.started_ns)
 
     def _charge(self) -> None:
         """Before the request is served, so that a client over its quota is not read from meanwhile."""
         session = self.session
         quotas = session.head.quotas
         self.throttle(quotas.charge_produce(session.principal, session.client_id, self.held_bytes))
-
-    def _charge_time(self) -> None:
-        session = self.session
-        spent_ns = perf_counter_ns() - self.started_ns
-        self.throttle(session.head.quotas.charge_time(session.principal, session.client_id, spent_ns))
 
     # --- access rules
 

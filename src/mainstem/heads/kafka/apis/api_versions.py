@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from time import perf_counter_ns
 from typing import Final
 
 from mainstem.heads.kafka.codes import ErrorCode
@@ -54,6 +55,9 @@ class ApiVersionsExchange(Exchange):
                     for name, level in FEATURE_LEVELS.items()
                 ],
             )
+        if self.session.head.quotas.limits_requests:
+            self.charge_time(perf_counter_ns() - self.started_ns)
+            response.throttle_time_ms = self.throttle_ms
         self.answer((encode_response(KEY, self.version, self.correlation_id, response),))
 
 

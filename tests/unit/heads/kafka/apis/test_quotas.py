@@ -14,6 +14,7 @@ from mainstem.wire.kafka.messages.alter_client_quotas import (
     AlterClientQuotasResponse,
     OpData,
 )
+from mainstem.wire.kafka.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from mainstem.wire.kafka.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -203,6 +204,14 @@ async def test_partitions_and_deletions_count_as_well(node: KafkaNode) -> None:
     assert {result.name: result.error_code for result in deleted.responses} == {"a": 0, "b": THROTTLED}
     assert deleted.throttle_time_ms == 22_000
     assert "b" in node.broker.image.topics
+
+
+async def test_asking_for_versions_takes_time_too(node: KafkaNode) -> None:
+    await alter(node.peer(), entry({"client-id": "busy"}, {"request_percentage": 1e-9}))
+    peer = node.peer("busy")
+    asked = ApiVersionsRequest(client_software_name="x", client_software_version="1")
+    assert (await peer.ask(asked, ApiVersionsResponse, 4)).throttle_time_ms == 1000
+    assert peer.session._muted is not None
 
 
 async def test_request_time_is_told_and_the_connection_muted(node: KafkaNode) -> None:
