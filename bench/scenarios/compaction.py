@@ -24,7 +24,7 @@ from bench.sides import Broker, Contestant
 from bench.topics import Topic, make_topic
 
 OPTIONS: Final = {"log.cleaner.backoff.ms": "100"}
-WAITS: Final = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "1", "segment.bytes": "16777216"}
+WAITS: Final = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "1", "segment.bytes": "4194304"}
 CLEANED_WITHIN_S: Final = 120.0
 LOG_BYTES: Final = 120_000_000
 QUICK_SHARE: Final = 4
@@ -72,12 +72,13 @@ class Compaction(Scenario):
             }
         )
         count = least_bytes // self.record_bytes
-        values = [chance.randbytes(self.record_bytes // 2).hex().encode() for _ in range(64)]
-        for number in range(count):
+        padding = bytes(self.record_bytes - self.record_bytes // 2)
+        for _ in range(count):
             key = b"%012d" % chance.randrange(count // 10)
+            value = chance.randbytes(self.record_bytes // 2) + padding
             while True:
                 try:
-                    producer.produce(topic.name, values[number & 63], key)
+                    producer.produce(topic.name, value, key)
                     break
                 except BufferError:
                     producer.poll(0.05)
@@ -99,6 +100,8 @@ def _clean(broker: Broker, topic: Topic) -> Sample:
         time.sleep(0.05)
     use = cpu_between(before, read_cpu(broker.pid))
     megabytes = size_bytes / MB
+    if not use.cpu_s:
+        raise ValueError("too little to measure: let it take longer")
     client = CpuUse(use.wall_s, 0.0, 0.0)
     return Sample(
         {PER_CPU: megabytes / use.cpu_s, PER_SECOND: megabytes / use.wall_s}, Usage(broker=use, client=client)

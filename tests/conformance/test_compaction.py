@@ -228,3 +228,43 @@ def test_group_offsets_are_compacted_and_come_back(start_broker: StartBroker) ->
 
         assert eventually(committed, "the committed offset") == 160
         consumer.close()
+
+
+def test_of_transactions_the_committed_ones_stay_and_the_aborted_ones_go(start_broker: StartBroker) -> None:
+    broker = start_broker(EAGER)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    topic = create_topic(admin, "transactions", config={**COMPACTED, "delete.retention.ms": "0"})
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t", "linger.ms": 1})
+    producer.init_transactions(30)
+    expected: dict[bytes, bytes] = {}
+    for number in range(60):
+        chance = random.Random(number)
+        written = {b"key %d" % chance.randrange(40): b"%d" % number + bytes(300) for _ in range(30)}
+        producer.begin_transaction()
+        for key, value in written.items():
+            producer.produce(topic, value, key)
+        if number % 3:
+            producer.commit_transaction(30)
+            expected |= written
+        else:
+            producer.flush(30)
+            producer.abort_transaction(30)
+
+    def values(isolation: str) -> list[tuple[bytes | str | None, bytes | str | None]]:
+        found = read_topic(broker.bootstrap, topic, {"isolation.level": isolation})
+        return [(message.key(), message.value()) for message in found]
+
+    def is_compacted() -> bool:
+        assert dict(values("read_committed")) == expected
+        return sorted(values("read_uncommitted")) == sorted(expected.items())
+
+    eventually(is_compacted, "only the newest committed values are left", pause_s=0.3)
+    broker.kill()
+    broker.start()
+    assert is_compacted()
+    # The producer goes on where it was: its last sequence is still known.
+    producer.begin_transaction()
+    producer.produce(topic, b"afterwards", b"key 0")
+    producer.commit_transaction(30)
+    expected[b"key 0"] = b"afterwards"
+    assert dict(values("read_committed")) == expected

@@ -62,6 +62,7 @@ class BatchFilter:
         newest: NewestOffsets,
         transactions: TransactionTracker,
         producers: Mapping[int, LastOfProducer],
+        last_markers: Mapping[int, int],
         *,
         now_ms: int,
         delete_retention_ms: int,
@@ -73,6 +74,7 @@ class BatchFilter:
         self._newest = newest
         self._transactions = transactions
         self._producers = producers
+        self._last_markers = last_markers  # producer id -> a marker of it, as far up as is known
         self._now_ms = now_ms
         self._new_horizon_ms = now_ms + delete_retention_ms
         self._breathe = breathe
@@ -101,7 +103,11 @@ class BatchFilter:
         if last is None:
             return False
         if last.data_offset is None:
-            return header.is_control and header.producer_epoch == last.epoch
+            return (
+                header.is_control
+                and header.producer_epoch == last.epoch
+                and header.base_offset >= self._last_markers.get(header.producer_id, 0)
+            )
         return header.last_offset == last.data_offset
 
     def _keep_marker(self, header: BatchHeader, batch: memoryview) -> Buffer | None:

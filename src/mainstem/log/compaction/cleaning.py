@@ -120,6 +120,7 @@ class Cleaning:
             memory.map_bytes, cleanable.first_dirty_offset, load_factor=memory.map_load_factor
         )
         self._transactions = TransactionTracker()
+        self._last_markers: dict[int, int] = {}  # of the producers that only a marker tells of
 
     @property
     def end_offset(self) -> int:
@@ -166,6 +167,9 @@ class Cleaning:
             self.statistics.map_bytes_read += len(batch)
             if header.is_control:
                 transactions.has_ended_empty(header, batch)
+                last = self._producers.get(header.producer_id)
+                if last is not None and last.data_offset is None and header.producer_epoch == last.epoch:
+                    self._last_markers[header.producer_id] = header.base_offset
             elif (
                 not (header.is_transactional and transactions.is_aborted(header))
                 and header.record_count
@@ -268,6 +272,7 @@ class Cleaning:
             self._newest,
             self._transactions,
             self._producers,
+            self._last_markers,
             now_ms=self._now_ms,
             delete_retention_ms=self._config.delete_retention_ms,
             breathe=self._pace.breathe,

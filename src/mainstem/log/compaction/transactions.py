@@ -115,6 +115,8 @@ def aborted_transactions(
     """
     found: list[AbortedTransaction] = []
     for segment in segments[number:]:
+        if not segment.aborted_count:
+            continue
         for entry in segment.transaction_index.read_all():
             if entry.last_offset >= from_offset and entry.first_offset < end_offset:
                 found.append(entry)

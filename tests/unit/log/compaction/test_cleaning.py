@@ -478,7 +478,7 @@ def test_a_filter_never_touches_what_the_map_does_not_reach() -> None:
     newest.put(b"a", 11)
     newest.latest_offset = 9
     rule = BatchFilter(
-        newest, TransactionTracker(), {}, now_ms=0, delete_retention_ms=0, breathe=lambda _: None
+        newest, TransactionTracker(), {}, {}, now_ms=0, delete_retention_ms=0, breathe=lambda _: None
     )
     assert rule.keep(parse_header(batch), batch) is batch
     newest.latest_offset = 11
@@ -501,3 +501,34 @@ def test_a_marker_stays_for_ever_while_its_records_do(tmp_path: Path) -> None:
     assert values(log)[first] == (b"a", b"1")
     again = recovered(log, recovery_point=0)
     assert not again.producers.open_transactions
+
+
+def test_of_the_markers_that_carry_an_epoch_only_the_last_stays(tmp_path: Path) -> None:
+    """As of a coordinator, which writes the offsets of transactions without sequences."""
+    clock = StandingClock()
+    log = new_log(str(tmp_path), CONFIG, storage=storage_on(clock=clock))
+
+    def commit_offsets(value: bytes) -> None:
+        batch = build_batch(
+            [NewRecord(b"offset", value, timestamp_ms=START_MS)],
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=-1,
+            is_transactional=True,
+        )
+        append(log, batch)
+        marker(log, 7, commit=True)
+
+    for number in range(10):
+        commit_offsets(b"%d" % number)
+    for number in range(10, 14):
+        compact(log)
+        clock.time_ms += 2 * DAY_MS
+        commit_offsets(b"%d" % number)
+    compact(log)
+    assert list(values(log).values()) == [(b"offset", b"13")]
+    markers = [h for h in headers_in(log) if h.is_control]
+    assert len(markers) <= 5
+    entry = recovered(log, recovery_point=0).producers.get(7)
+    assert entry is not None
+    assert entry.epoch == 0
