@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.support.logs import append
 
@@ -73,6 +73,10 @@ def compact(log: PartitionLog, *, roll: bool = True, memory: CleaningMemory = ME
     for _ in steps_of(log, cleaning):
         pass
     return cleaning.statistics
+
+
+def put_batch(pairs: Sequence[tuple[bytes | None, bytes | None]], time_ms: int) -> bytes:
+    return build_batch([NewRecord(key, value, timestamp_ms=time_ms) for key, value in pairs])
 
 
 def put(

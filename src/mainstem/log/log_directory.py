@@ -106,7 +106,7 @@ class LogDirectory:
         self._recover(opened, left, thread_count)
         cleaned = read_checkpoint(disk, self.path, CLEANED)
         for log in opened.logs:
-            log.first_dirty_offset = cleaned.get(log.topic_partition, 0)
+            log.first_dirty_offset = min(cleaned.get(log.topic_partition, 0), log.log_end_offset)
         if clean is not None and clean.journal is not None:
             self.journal.resume(clean.journal)
         else:
