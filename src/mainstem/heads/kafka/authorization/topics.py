@@ -168,9 +168,9 @@ async def delete_topics(context: RequestContext, request: DeleteTopicsRequest, h
 
 
 def _may_delete(context: RequestContext, name: str) -> bool:
-    """As in Kafka, who may delete and not describe is refused; a permission to delete gives both."""
-    return may_with_topic(context, Operation.DESCRIBE, name) and may_with_topic(
-        context, Operation.DELETE, name
+    """Who may describe a topic may also hear that it does not exist."""
+    return may_with_topic(context, Operation.DESCRIBE, name) and (
+        name not in context.broker.image.topics or may_with_topic(context, Operation.DELETE, name)
     )
 
 

@@ -241,6 +241,10 @@ async def test_topics_are_deleted_as_far_as_allowed(node: KafkaNode, alice: Peer
     answer = await alice.ask(doomed, delete_topics.DeleteTopicsResponse, 5)
     codes = {topic.name: topic.error_code for topic in answer.responses}
     assert codes == {"mine": 0, "theirs": DENIED, "absent": DENIED}
+    grant(node, (TOPIC, "absent", DESCRIBE), (TOPIC, "theirs", DESCRIBE))
+    answer = await alice.ask(doomed, delete_topics.DeleteTopicsResponse, 5)
+    codes = {topic.name: topic.error_code for topic in answer.responses}
+    assert codes == {"mine": DENIED, "theirs": DENIED, "absent": UNKNOWN}
     grant(node, (CLUSTER, CLUSTER_NAME, Operation.DELETE))
     answer = await alice.ask(doomed, delete_topics.DeleteTopicsResponse, 5)
     codes = {topic.name: topic.error_code for topic in answer.responses}
