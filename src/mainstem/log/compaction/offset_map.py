@@ -8,8 +8,8 @@ table of 16 bytes a slot, which takes the other three quarters:
     24 bits   of a second hash, so that two keys are taken for one with a chance of 2^-88 only
     40 bits   offset, counted from the first one that the map may hold
 
-Slots are probed one after the other. The table is full at nine tenths of `load_factor` below 1 at most; a
-map that is full takes no further key, and the cleaning ends where it is.
+Slots are probed one after the other, and no more than `load_factor` of them are used. A map that is full
+takes no further key, and the cleaning ends where it is.
 
 Keys above 32 bytes go in as a digest of 33 bytes, which no short key can equal.
 
