@@ -24,6 +24,7 @@ KEEPS_RECORDS = {"retention.ms": "-1"}
 NewTopic = Callable[..., str]
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
