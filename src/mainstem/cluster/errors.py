@@ -100,7 +100,9 @@ class KafkaMetadataUnreadable(BrokerError):
     """Kafka's metadata log is not what it should be."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"Kafka's metadata cannot be read: {path}: {reason}")
+        self.statement = f"Kafka's metadata cannot be read: {path}: {reason}"
+        self.cure = "if that broker was killed, start it once more and stop it cleanly"
+        super().__init__(f"{self.statement}; {self.cure}")
 
 
 class CannotAdopt(BrokerError):

@@ -168,7 +168,7 @@ async def test_what_kafka_knew_is_known_here(kafka: KafkaDirectory, tmp_path: Pa
     for name, topic_id in (("orders-0", ORDERS), ("orders-1", ORDERS), ("__consumer_offsets-0", EVENTS)):
         kafka.partition(name, topic_id)
     adoption = kafka.plan()
-    assert (adoption.left_out, adoption.partition_count, adoption.offsets_partition_count) == ([], 3, 1)
+    assert (adoption.left_out, adoption.partition_count) == ([], 3)
     image = await image_of(adoption, tmp_path)
     assert image.cluster_id == "kafkas"
     orders = image.topics["orders"]
@@ -225,6 +225,15 @@ def test_damage_names_the_file(kafka: KafkaDirectory, damage: bytes) -> None:
     kafka.log(damage)
     with pytest.raises(KafkaMetadataUnreadable, match=r"0\.log"):
         kafka.plan()
+
+
+def test_a_torn_end_asks_for_a_clean_stop(kafka: KafkaDirectory) -> None:
+    kafka.log(*topic("orders", ORDERS))
+    path = kafka.path / FOLDER / f"{0:020}.log"
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(KafkaMetadataUnreadable) as refused:
+        kafka.plan()
+    assert "stop it cleanly" in refused.value.cure
 
 
 def test_a_flipped_bit_is_seen(kafka: KafkaDirectory) -> None:

@@ -47,7 +47,6 @@ from mainstem.ports.disk import Disk
 
 _TOPIC: Final = 2  # types of resources that have options
 _BROKER: Final = 4
-_OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 @dataclass(slots=True)
@@ -66,10 +65,6 @@ class Adoption:
     @property
     def partition_count(self) -> int:
         return sum(len(topic.partitions) for topic in self.topics)
-
-    @property
-    def offsets_partition_count(self) -> int | None:
-        return next((len(topic.partitions) for topic in self.topics if topic.name == _OFFSETS_TOPIC), None)
 
 
 def plan_adoption(
