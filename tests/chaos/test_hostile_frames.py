@@ -200,6 +200,9 @@ def test_a_huge_array_is_refused_before_it_costs_anything(
     assert cpu_seconds(watched.pid) - before < 2.0
 
 
+DEAREST = (9, 10, 15, 19, 32)  # their answers cost most for each element: offsets, coordinators, groups, ...
+
+
 def full_of(api: Handler, most: int) -> Iterator[bytes]:
     """Requests of a cold API, each with one array of so many of the smallest elements, or 8 MB of them."""
     message, version = request_class(api.key), api.max_version
@@ -230,7 +233,7 @@ def test_as_many_elements_as_a_request_may_have_cost_a_bounded_amount(
     address: Address, watched: BrokerProcess
 ) -> None:
     forget_peak(watched.pid)
-    for api in COLD_APIS:
+    for api in (each for each in COLD_APIS if each.key in DEAREST):
         for frame in full_of(api, 131_000):
             assert outcome_of(address, frame) == "answered", APIS[api.key].name
     assert peak_resident_bytes(watched.pid) < 700 << 20
