@@ -515,11 +515,14 @@ class PartitionLog:
 
     def aborted_in(self, offset: int, found: LogSlice, limit_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions with records in what `locate` found at `offset` before the limit."""
-        if self._aborting is None:
-            self._aborting = [segment for segment in self.segments if segment.aborted_count]
-        if not self._aborting:
-            return []
-        return find_aborted(self.segments, self._aborting, offset, found, limit_offset)
+        try:
+            if self._aborting is None:
+                self._aborting = [segment for segment in self.segments if segment.aborted_count]
+            if not self._aborting:
+                return []
+            return find_aborted(self.segments, self._aborting, offset, found, limit_offset)
+        except OSError as error:
+            raise self._read_failed(error) from error
 
     def read_batches(
         self, from_offset: int, limit_offset: int, chunk_bytes: int

@@ -11,7 +11,7 @@ from tests.support.logs import append, batch_of, new_log, recovered, staged, sto
 from tests.support.transactions import end_of, transactional
 
 from mainstem.config.topic_options import TopicConfig
-from mainstem.log.errors import InvalidProducerEpoch, InvalidTransactionState, LogWriteFailed
+from mainstem.log.errors import InvalidProducerEpoch, InvalidTransactionState, LogReadFailed, LogWriteFailed
 from mainstem.log.offset_index import OffsetIndex
 from mainstem.log.partition_log import PartitionLog
 from mainstem.log.producer_state import NOTHING_UNSTABLE
@@ -177,6 +177,22 @@ def test_a_reader_is_told_of_transactions_that_end_in_a_later_segment(log: Parti
     end = log.locate(7, 1 << 20, log.log_end_offset, at_least_one=True)
     assert end is not None
     assert log.aborted_in(7, end, log.log_end_offset) == []
+
+
+def test_an_index_that_cannot_be_read_is_the_disks_fault(
+    log: PartitionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody must get the records without being told which of them were aborted."""
+    filled_with_aborts(log)
+    found = log.locate(0, 1, log.log_end_offset, at_least_one=True)
+    assert found is not None
+
+    def refused(self: TransactionIndex, offset: int, limit_offset: int) -> None:
+        raise OSError(errno.EIO, f"{self.path} {offset} {limit_offset}")
+
+    monkeypatch.setattr(TransactionIndex, "overlapping", refused)
+    with pytest.raises(LogReadFailed):
+        log.aborted_in(0, found, log.log_end_offset)
 
 
 def test_entries_go_with_their_segment(log: PartitionLog) -> None:
