@@ -145,6 +145,10 @@ class RequestTimedOut(BrokerError):
     pass
 
 
+class RecordsDamaged(DiskError):
+    """What is stored at this place cannot be read, and asking again will not help; the rest can be."""
+
+
 class StorageFailed(DiskError):
     """The directory of the partition failed or is full."""
 

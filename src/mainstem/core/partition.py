@@ -27,7 +27,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from mainstem.config.topic import TopicConfig
-from mainstem.core.errors import FencedLeaderEpoch, PolicyViolation, StorageFailed, UnknownLeaderEpoch
+from mainstem.core.errors import (
+    FencedLeaderEpoch,
+    PolicyViolation,
+    RecordsDamaged,
+    StorageFailed,
+    UnknownLeaderEpoch,
+)
 from mainstem.core.transactions.unverified_writes import UnverifiedWrites
 from mainstem.log.durability import Durability
 from mainstem.log.errors import LogCorrupt, OffsetOutOfRange
@@ -289,7 +295,9 @@ class Partition:
         """
         if not isinstance(error, DiskError):
             return error
-        if not (error.is_passing or isinstance(error, LogCorrupt)):
+        if isinstance(error, LogCorrupt):
+            return RecordsDamaged(str(error))
+        if not error.is_passing:
             self.fail(error)
         return StorageFailed(str(error))
 

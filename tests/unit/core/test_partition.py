@@ -13,6 +13,7 @@ from mainstem.core.errors import (
     NotLeaderOrFollower,
     OffsetOutOfRange,
     PolicyViolation,
+    RecordsDamaged,
     StorageFailed,
     UnknownLeaderEpoch,
 )
@@ -189,7 +190,7 @@ async def test_damage_is_told_to_who_reads_it_and_takes_nothing_offline(
         raise LogCorrupt("as asked")
 
     monkeypatch.setattr(partition.log, "locate", damaged)
-    with pytest.raises(StorageFailed):
+    with pytest.raises(RecordsDamaged):
         read(partition, 0)
     assert partition.is_open
     assert node.produce("t", b"y").error is None

@@ -52,6 +52,7 @@ _CODES: dict[type[BaseException], ErrorCode] = {
     core.NotEnoughReplicas: ErrorCode.NOT_ENOUGH_REPLICAS,
     core.RequestTimedOut: ErrorCode.REQUEST_TIMED_OUT,
     core.StorageFailed: ErrorCode.KAFKA_STORAGE_ERROR,
+    core.RecordsDamaged: ErrorCode.CORRUPT_MESSAGE,
     # quotas
     core.UnsupportedQuotaEntity: ErrorCode.UNSUPPORTED_VERSION,
     core.ThrottlingQuotaExceeded: ErrorCode.THROTTLING_QUOTA_EXCEEDED,
