@@ -89,7 +89,8 @@ class TopicConfig:
         "flush.messages",
         Kind.LONG,
         LONG_MAX,
-        "Flush the partition's files after this many messages. Rarely useful: see acks.after.",
+        "Flush the partition's files after this many messages; the append that reaches it is acknowledged "
+        "after the flush. With 1 it is as acks.after = disk, which is the plainer way to say it.",
         minimum=1,
         synonyms=(Synonym("log.flush.interval.messages"),),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mainstem.config.broker import BrokerConfig
+from mainstem.config.value import LONG_MAX
 from mainstem.core.append_turn import AppendTurn
 from mainstem.core.errors import (
     InconsistentTopicId,
@@ -174,7 +175,7 @@ class Broker:
             except MainstemError as error:
                 request.complete(index, ProduceResult(-1, -1, -1, error))
                 continue
-            waits_for_disk |= config.acks_after == "disk"
+            waits_for_disk |= config.acks_after == "disk" or config.flush_messages != LONG_MAX
             if producer is not None:
                 held.setdefault(producer, []).append(HeldBatches(index, partition, batches))
                 continue

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from mainstem.config.topic import TopicConfig
+from mainstem.config.value import LONG_MAX
 from mainstem.core.errors import (
     FencedLeaderEpoch,
     PolicyViolation,
@@ -198,17 +199,17 @@ class Partition:
         log_start = self.log.log_start_offset
         outcomes = iter(run.outcomes)
         finishes: list[Callable[[Exception | None], None]] = []
-        direct = self.log.config.acks_after != "disk"
+        waits_for_disk = self._waits_for_disk()
         for item in staged:
             result = _result_of(outcomes, len(item.batches), log_start)
-            if direct or result.error is not None:
+            if not waits_for_disk or result.error is not None:
                 item.slot.complete(item.place, result)
             else:
                 finishes.append(_finish_slot(item, result))
         if finishes:
             end = self.log.log_end_offset
             self._awaiting.extend([_AwaitingCommit(end, finish) for finish in finishes])
-        self._commit(run)
+        self._commit(run, waits_for_disk)
         broken = next((o.error for o in run.outcomes if isinstance(o.error, DiskError)), None)
         if broken is not None:  # the first part of the run went into a segment, the rest did not
             self._storage_error(broken)
@@ -227,7 +228,7 @@ class Partition:
             if outcome.error is not None:
                 raise outcome.error
         self._awaiting.append(_AwaitingCommit(run.next_offset, on_committed))
-        self._commit(run)
+        self._commit(run, self._waits_for_disk())
         return run.next_offset - 1
 
     def when_committed(self, on_committed: Callable[[Exception | None], None]) -> None:
@@ -235,14 +236,25 @@ class Partition:
         self._awaiting.append(_AwaitingCommit(self.log.log_end_offset, on_committed))
         self._answer_up_to_high_watermark()
 
-    def _commit(self, run: AppendRun) -> None:
+    def _waits_for_disk(self) -> bool:
+        """Whether what was just appended counts only once it is on stable storage.
+
+        `flush.messages` makes the append that reaches it wait, as in Kafka: with 1, every append does.
+        """
+        config = self.log.config
+        return config.acks_after == "disk" or (
+            config.flush_messages != LONG_MAX
+            and self.log.log_end_offset - self.log.recovery_point >= config.flush_messages
+        )
+
+    def _commit(self, run: AppendRun, waits_for_disk: bool) -> None:
         """Makes `run` committed, now or when its storage says so."""
         if run.next_offset == run.first_offset:  # nothing but duplicates and refusals
             self._answer_up_to_high_watermark()
             return
         self.messages_in += run.next_offset - run.first_offset
         self.bytes_in += run.size_bytes
-        if self.log.config.acks_after != "disk":
+        if not waits_for_disk:
             self._advance(run.next_offset, run.size_bytes)
             return
         next_offset, size_bytes = run.next_offset, run.size_bytes

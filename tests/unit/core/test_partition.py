@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 import pytest
-from tests.support.logs import batch_of, staged
+from tests.support.logs import batch_of, staged, values_in
 from tests.support.storage_node import Slot, StorageNode
 
 from mainstem.core.errors import (
@@ -74,6 +74,40 @@ async def test_with_acks_after_disk_nothing_is_answered_or_read_before_the_disk_
     assert partition.high_watermark == 3
     assert reader.added == partition.log.size_bytes
     assert read(partition, 0).records is not None
+
+
+async def test_with_flush_messages_1_every_append_waits_for_the_disk_and_outlives_a_power_loss() -> None:
+    """As in Kafka, where the append flushes before it is answered."""
+    node, partition = await made(flush_messages="1")
+    node.durability.is_held = True
+    slots = [node.produce("t", b"%d" % number) for number in range(3)]
+    assert not any(slot.results for slot in slots)
+    assert partition.high_watermark == 0
+    node.durability.release()
+    assert [slot.results[0].base_offset for slot in slots] == [0, 1, 2]
+    for number in range(3, 20):
+        assert node.produce("t", b"%d" % number).error is None
+    node.disk.lose_power()
+    await node.start()
+    assert values_in(node.partition("t").log) == {number: b"%d" % number for number in range(20)}
+
+
+async def test_the_append_that_reaches_flush_messages_waits_for_the_disk() -> None:
+    node, partition = await made(flush_messages="3")
+    node.durability.is_held = True
+    first = [node.produce("t", b"%d" % number) for number in range(2)]
+    assert [slot.results[0].base_offset for slot in first] == [0, 1]
+    third = node.produce("t", b"2")
+    assert not third.results
+    node.durability.release()
+    assert third.results[0].base_offset == 2
+    assert partition.log.recovery_point == 3
+    node.durability.is_held = True
+    assert node.produce("t", b"3").error is None  # counted anew
+    node.disk.lose_power()
+    await node.start()
+    found = values_in(node.partition("t").log)
+    assert {offset: found[offset] for offset in range(3)} == {0: b"0", 1: b"1", 2: b"2"}
 
 
 async def test_a_repeated_batch_is_answered_with_its_first_offset_once_that_is_committed() -> None:
