@@ -260,11 +260,14 @@ def test_mainstem_txn(broker: BrokerProcess, cluster: ClusterClient, topic: str)
     assert [(each["transactional_id"], each["state"]) for each in listed] == [(topic, "Ongoing")]
     described = mainstem.ok("txn", "describe", topic, "--json").document
     assert described["partitions"] == [f"{topic}-1"]
+    assert described["open_since"] is not None
     assert "Ongoing" in mainstem.ok("txn", "describe", topic).stdout
     assert mainstem.run("txn", "describe", "nobody").code == 1
     assert mainstem.run("txn", "abort", topic).code == 2  # nobody to ask
     assert mainstem.ok("txn", "abort", topic, "--yes").stdout == f"aborted {topic}\n"
     assert "no transaction is open" in mainstem.run("txn", "abort", topic, "--yes").stderr
+    ended = mainstem.ok("txn", "describe", topic, "--json").document
+    assert (ended["open_since"], ended["partitions"]) == (None, [])
     with pytest.raises(Refused):
         hanging.commit()
     hanging.close()

@@ -13,6 +13,7 @@ from mainstem.cli.moments import MomentType, time_text
 from mainstem.cli.tables import Column, json_option, show_fields, show_json, show_rows
 from mainstem.client import transactions as admin
 
+_OPEN_STATES = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _LIST_COLUMNS = (
     Column("transactional_id", "TRANSACTIONAL ID"),
     Column("state", "STATE"),
@@ -68,23 +69,22 @@ def list_transactions(
         longer_than_ms = -1
         if since_ms is not None:
             longer_than_ms = max(0, time.time_ns() // 1_000_000 - since_ms)
-            states = states or ("Ongoing", "PrepareCommit", "PrepareAbort")
+            states = states or _OPEN_STATES
         found = admin.list_transactions(
             cluster, states=states, longer_than_ms=longer_than_ms, pattern=pattern
         )
         numbers = {each.transactional_id: each.number for writer in writers for each in writer.prepared}
         rows = []
         for each in found:
-            is_open = each.state in ("Ongoing", "PrepareCommit", "PrepareAbort")
-            start_ms = (
-                admin.describe_transaction(cluster, each.transactional_id).start_time_ms if is_open else -1
-            )
+            start_ms = -1
+            if each.state in _OPEN_STATES:
+                start_ms = admin.describe_transaction(cluster, each.transactional_id).start_time_ms
             rows.append(
                 {
                     "transactional_id": each.transactional_id,
                     "state": each.state,
                     "producer_id": each.producer_id,
-                    "open_since": time_text(start_ms) if start_ms >= 0 else None,
+                    "open_since": _open_since(each.state, start_ms),
                     "prepared_number": numbers.get(each.transactional_id),
                     "coordinator": each.coordinator,
                 }
@@ -107,7 +107,7 @@ def describe(transactional_id: str, bootstrap: str, as_json: bool) -> None:
         "producer_id": found.producer_id,
         "producer_epoch": found.producer_epoch,
         "timeout_ms": found.timeout_ms,
-        "open_since": time_text(found.start_time_ms) if found.start_time_ms >= 0 else None,
+        "open_since": _open_since(found.state, found.start_time_ms),
         "prepared_number": None if prepared is None else prepared.number,
         "prepared_since": None if prepared is None else time_text(prepared.since_time_ms),
         "coordinator": found.coordinator,
@@ -160,6 +160,11 @@ def abort(
         )
     else:
         click.echo(f"aborted {transactional_id}")
+
+
+def _open_since(state: str, start_ms: int) -> str | None:
+    """Brokers keep the beginning of the last transaction when it is complete; nothing is open then."""
+    return time_text(start_ms) if state in _OPEN_STATES and start_ms >= 0 else None
 
 
 def _preparation(cluster: Any, transactional_id: str) -> admin.PreparedView | None:
