@@ -84,8 +84,9 @@ class ListenerOptions:
         "max.unfinished.handshakes",
         Kind.INT,
         1000,
-        "How many connections may be in the middle of a TLS handshake or a log-in at a time; further ones "
-        "are closed at once.",
+        "How many connections may be in the middle of a TLS handshake, and how many in that of a log-in, "
+        "at a time; further ones are closed at once. An address gets one more only while more are free than "
+        "it has: one alone gets half of them.",
         minimum=1,
     )
     connection_failed_authentication_delay_ms: int = _broker(
@@ -93,7 +94,8 @@ class ListenerOptions:
         Kind.INT,
         100,
         "How long the answer to a failed log-in waits. The time doubles with each further failure from the "
-        "same address, up to 10 seconds; 0 answers at once.",
+        "same address, up to 10 seconds; a log-in that succeeds takes back what its own user had failed. "
+        "0 answers at once.",
         unit=_MS,
         minimum=0,
         maximum=10_000,

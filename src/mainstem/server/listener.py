@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mainstem.core.identity.newcomers import Newcomers
 from mainstem.server.addresses import bind, unavailable
 from mainstem.server.buffers import RequestMemory
 from mainstem.server.certificates import Certificates
@@ -57,7 +58,7 @@ class Server:
         self.tick = 0
         self.connection_delay_ms: Callable[[str], int] = _welcome  # by address; who sets quotas replaces it
         self._held_off: dict[Abortable, asyncio.TimerHandle] = {}
-        self.unfinished_handshakes = 0
+        self.newcomers = Newcomers()  # in the middle of a TLS handshake
         self._listeners: list[Acceptor] = []
         self._connections: set[Connection] = set()
         self._timer: asyncio.TimerHandle | None = None

@@ -95,25 +95,29 @@ class TlsAcceptor:
 
     def _begin(self, accepted: socket.socket, ip: str) -> None:
         server = self._server
-        is_full = server.unfinished_handshakes >= server.limits.max_unfinished_handshakes
-        if is_full or not server.counts.admit(ip):
-            server.meters.connections_refused += 1
-            _LOG.warning(
-                "refused a connection from %s: too many %s", ip, "handshakes" if is_full else "connections"
-            )
-            accepted.close()
+        if not server.newcomers.enter(ip, server.limits.max_unfinished_handshakes):
+            self._refuse(accepted, ip, "handshakes")
+            return
+        if not server.counts.admit(ip):
+            server.newcomers.leave(ip)
+            self._refuse(accepted, ip, "connections")
             return
         delay_ms = server.connection_delay_ms(ip)
         if delay_ms:
+            server.newcomers.leave(ip)
             server.counts.leave(ip)
             server.meters.connections_throttled += 1
             server.hold_off(_BareSocket(accepted), delay_ms)
             return
         accepted.setblocking(False)
-        server.unfinished_handshakes += 1
         task = server.loop.create_task(self._shake_hands(accepted, ip))
         self._handshakes.add(task)
         task.add_done_callback(self._handshakes.discard)
+
+    def _refuse(self, accepted: socket.socket, ip: str, too_many: str) -> None:
+        self._server.meters.connections_refused += 1
+        _LOG.warning("refused a connection from %s: too many %s", ip, too_many)
+        accepted.close()
 
     async def _shake_hands(self, accepted: socket.socket, ip: str) -> None:
         server = self._server
@@ -133,7 +137,7 @@ class TlsAcceptor:
         else:
             server.meters.tls_handshakes += 1
         finally:
-            server.unfinished_handshakes -= 1
+            server.newcomers.leave(ip)
             if not connection.has_begun:  # else it counts itself out when it is lost
                 server.counts.leave(ip)
 

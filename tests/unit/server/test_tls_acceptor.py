@@ -67,7 +67,7 @@ async def serving(
     finally:
         await server.stop(5)
         await eventually_async(
-            lambda: (server.counts.total, server.unfinished_handshakes) == (0, 0), "nothing is left"
+            lambda: (server.counts.total, server.newcomers.count) == (0, 0), "nothing is left"
         )
 
 
@@ -111,14 +111,14 @@ async def test_peers_that_say_nothing_are_closed_in_time_and_counted_out(authori
 async def test_unfinished_handshakes_are_bounded_and_finished_ones_are_not_among_them(
     authority: Authority,
 ) -> None:
-    async with serving(authority, ServerLimits(max_unfinished_handshakes=3)) as (server, address):
+    async with serving(authority, ServerLimits(max_unfinished_handshakes=6)) as (server, address):
         assert await echo(authority, address, b"before") == b"before"
         with silent(address, 3):
-            await eventually_async(lambda: server.unfinished_handshakes == 3, "they are in the middle")
+            await eventually_async(lambda: server.newcomers.count == 3, "they are in the middle")
             with pytest.raises((OSError, ssl.SSLError)):
                 await echo(authority, address, b"one too many")
             assert server.meters.connections_refused == 1
-        await eventually_async(lambda: server.unfinished_handshakes == 0, "they left")
+        await eventually_async(lambda: server.newcomers.count == 0, "they left")
         assert await echo(authority, address, b"after") == b"after"
 
 
@@ -140,6 +140,6 @@ async def test_what_is_no_tls_is_refused(authority: Authority) -> None:
 async def test_a_stop_does_not_wait_for_handshakes(authority: Authority) -> None:
     async with serving(authority) as (server, address):
         with silent(address, 2):
-            await eventually_async(lambda: server.unfinished_handshakes == 2, "they are in the middle")
+            await eventually_async(lambda: server.newcomers.count == 2, "they are in the middle")
             await asyncio.wait_for(server.stop(5), 10)
             await eventually_async(lambda: server.counts.total == 0, "they are gone")

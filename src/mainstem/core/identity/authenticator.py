@@ -11,6 +11,7 @@ from mainstem.core.identity.credentials import SCRAM_MECHANISMS, UserCredentials
 from mainstem.core.identity.failed_logins import FailedLogins
 from mainstem.core.identity.plain import PasswordChecks, PlainConversation
 from mainstem.core.identity.scram import ScramConversation
+from mainstem.core.identity.stand_ins import StandIns
 
 _NONCE_BYTES: Final = 24
 _SECRET_BYTES: Final = 32
@@ -49,16 +50,16 @@ class Authenticator:
         self.failures = FailedLogins(failed_delay_ms)
         self._users = users
         self._random_bytes = random_bytes
-        self._secret = random_bytes(_SECRET_BYTES)
+        self._stand_ins = StandIns(users, random_bytes(_SECRET_BYTES))
         self._password_checks = PasswordChecks()
 
     def begin(self, mechanism: str, tokens: TokenConversations | None) -> Conversation:
         scram = SCRAM_MECHANISMS.get(mechanism)
         if scram is not None:
             nonce = base64.b64encode(self._random_bytes(_NONCE_BYTES)).decode("ascii")
-            return ScramConversation(scram, self._find, nonce, self._secret)
+            return ScramConversation(scram, self._find, nonce, self._stand_ins)
         if mechanism == "PLAIN":
-            return PlainConversation(self._find, self._password_checks, self._secret)
+            return PlainConversation(self._find, self._password_checks, self._stand_ins)
         assert tokens is not None, "the configuration refuses OAUTHBEARER without keys"
         return tokens.begin()
 

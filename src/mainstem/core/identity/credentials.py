@@ -113,20 +113,6 @@ def keyed(mechanism: ScramMechanism, key: bytes, message: bytes) -> bytes:
     return hmac.digest(key, message, mechanism.digest)
 
 
-def stand_in(mechanism: ScramMechanism, secret: bytes, user: str) -> ScramCredential:
-    """For a user that does not exist: the same at each try, and good for no password.
-
-    Who asks for the salt of a user gets one, whether there is such a user or not.
-    """
-    seed = hmac.digest(secret, user.encode(), "sha512")
-    return ScramCredential(
-        seed[:SALT_BYTES],
-        keyed(mechanism, seed, b"stored")[: mechanism.key_bytes],
-        keyed(mechanism, seed, b"server")[: mechanism.key_bytes],
-        DEFAULT_ITERATIONS,
-    )
-
-
 def check_user_name(name: str) -> None:
     has_controls = any(ord(each) < 0x20 or each == "\x7f" for each in name)
     if not 1 <= len(name) <= MAX_USER_CHARACTERS or has_controls:

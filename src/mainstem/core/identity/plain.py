@@ -13,15 +13,13 @@ from typing import Final
 
 from mainstem.core.identity.conversation import FindUser, Step
 from mainstem.core.identity.credentials import (
-    SCRAM_MECHANISMS,
-    SHA_512,
     ScramCredential,
     ScramMechanism,
     password_matches,
-    stand_in,
 )
 from mainstem.core.identity.errors import LoginFailed
 from mainstem.core.identity.principal import Principal
+from mainstem.core.identity.stand_ins import StandIns, strongest
 
 MAX_MESSAGE_BYTES: Final = 4096
 
@@ -29,11 +27,11 @@ Check = Callable[[ScramMechanism, ScramCredential, str], Awaitable[bool]]
 
 
 class PlainConversation:
-    def __init__(self, find_user: FindUser, check: Check, secret: bytes) -> None:
+    def __init__(self, find_user: FindUser, check: Check, stand_ins: StandIns) -> None:
         self.user: str | None = None
         self._find_user = find_user
         self._check = check
-        self._secret = secret
+        self._stand_ins = stand_ins
 
     async def respond(self, message: bytes) -> Step:
         authzid, user, password = _parse(message)
@@ -48,10 +46,10 @@ class PlainConversation:
 
     def _credential(self, user: str) -> tuple[ScramMechanism, ScramCredential, bool]:
         credentials = self._find_user(user) or {}
-        for name in reversed(list(SCRAM_MECHANISMS)):  # the strongest first
-            if name in credentials:
-                return SCRAM_MECHANISMS[name], credentials[name], True
-        return SHA_512, stand_in(SHA_512, self._secret, user), False
+        mechanism = strongest(credentials)
+        if mechanism is not None:
+            return mechanism, credentials[mechanism.name], True
+        return *self._stand_ins.of_any(user), False
 
 
 def _parse(message: bytes) -> tuple[str, str, str]:

@@ -27,11 +27,11 @@ from mainstem.core.identity.credentials import (
     ScramCredential,
     ScramMechanism,
     keyed,
-    stand_in,
     stored_key_of,
 )
 from mainstem.core.identity.errors import LoginFailed
 from mainstem.core.identity.principal import Principal
+from mainstem.core.identity.stand_ins import StandIns
 
 MAX_MESSAGE_BYTES: Final = 16_384
 _SASL_NAME: Final = r"(?:[^,=\x00]|=2C|=3D)+"
@@ -95,13 +95,15 @@ def parse_client_final(message: bytes) -> ClientFinal:
 
 
 class ScramConversation:
-    def __init__(self, mechanism: ScramMechanism, find_user: FindUser, nonce: str, secret: bytes) -> None:
-        """`nonce` is ours, never used before; `secret` is what stand-ins of unknown users are made from."""
+    def __init__(
+        self, mechanism: ScramMechanism, find_user: FindUser, nonce: str, stand_ins: StandIns
+    ) -> None:
+        """`nonce` is ours, never used before."""
         self.user: str | None = None
         self._mechanism = mechanism
         self._find_user = find_user
         self._nonce = nonce
-        self._secret = secret
+        self._stand_ins = stand_ins
         self._state = _State.START
         self._credential: ScramCredential | None = None
         self._is_known = False
@@ -128,7 +130,7 @@ class ScramConversation:
         credentials = self._find_user(first.user) or {}
         found = credentials.get(self._mechanism.name)
         self._is_known = found is not None
-        self._credential = found or stand_in(self._mechanism, self._secret, first.user)
+        self._credential = found or self._stand_ins.of_mechanism(self._mechanism, first.user)
         self._first = first
         self._nonce = first.nonce + self._nonce
         salt = base64.b64encode(self._credential.salt).decode("ascii")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mainstem.core.broker import Broker
+from mainstem.core.identity.newcomers import Newcomers
 from mainstem.heads.kafka import fetch, produce
 from mainstem.heads.kafka.access import ListenerAccess
 from mainstem.heads.kafka.api_list import COLD_APIS
@@ -51,7 +52,7 @@ class KafkaHead:
         ]
         self.apis: dict[int, Api] = {api.key: api for api in sorted(apis, key=lambda api: api.key)}
         self.meters.apis.update({api.key: api.meter for api in apis})
-        self.unfinished_logins = 0  # connections that must log in and have not
+        self.newcomers = Newcomers()  # connections that must log in and have not
         login_keys = (api_versions.KEY, sasl_handshake.HANDLER.key, sasl_authenticate.HANDLER.key)
         self.login_apis = {key: self.apis[key] for key in login_keys}
         self.raw_message = self.apis[sasl_authenticate.HANDLER.key]._replace(new_exchange=RawMessageExchange)

@@ -58,9 +58,10 @@ class SessionLogin:
         self._is_answering = False
         self._waiting: asyncio.Future[None] | None = None  # what the answer to a failed log-in waits for
         self._may_repeat = False  # whether a log-in on this connection runs out
-        self._is_counted = True  # among the connections that have not logged in
         self._timer: TimerHandle | None = self._clock.call_later(rules.timeout_ms, self._on_too_slow)
-        session.head.unfinished_logins += 1
+        self._ip = session.channel.peer_host
+        self._is_counted = session.head.newcomers.enter(self._ip, rules.most_unfinished)
+        self.is_refused = not self._is_counted  # too many others have not logged in either
 
     @property
     def _clock(self) -> Clock:
@@ -69,11 +70,6 @@ class SessionLogin:
     @property
     def _authenticator(self) -> Authenticator:
         return self._rules.authenticator
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether too many others have not logged in either."""
-        return self._session.head.unfinished_logins > self._rules.most_unfinished
 
     def closed(self) -> None:
         self._cancel_timer()
@@ -141,7 +137,7 @@ class SessionLogin:
         self._conversation = None
         self.takes_raw_messages = self.has_expired = False
         self.state = LoginState.IN
-        self._authenticator.failures.succeed(session.channel.peer_host)
+        self._authenticator.failures.succeed(self._ip, step.principal.name)
         _count(self._authenticator.meters.succeeded, self._mechanism)
         session.let_in(step.principal)
         return SaslAuthenticateResponse(
@@ -159,9 +155,9 @@ class SessionLogin:
     async def _send_away(self, conversation: Conversation, error: LoginFailed) -> None:
         """Reads no more, lets the answer wait, and has the connection close behind it."""
         self._leave()
-        authenticator, ip = self._authenticator, self._session.channel.peer_host
+        authenticator, ip = self._authenticator, self._ip
         _count(authenticator.meters.failed, self._mechanism)
-        delay_ms = authenticator.failures.fail(ip, self._clock.monotonic_ms())
+        delay_ms = authenticator.failures.fail(ip, conversation.user, self._clock.monotonic_ms())
         failures = authenticator.failures.failures_of(ip)
         if failures & (failures - 1) == 0:  # a crowd that guesses must not fill the log
             user = conversation.user
@@ -213,7 +209,7 @@ class SessionLogin:
     def _count_out(self) -> None:
         if self._is_counted:
             self._is_counted = False
-            self._session.head.unfinished_logins -= 1
+            self._session.head.newcomers.leave(self._ip)
 
 
 def _refusal(code: ErrorCode, message: str) -> SaslAuthenticateResponse:

@@ -22,11 +22,11 @@ from mainstem.core.identity.credentials import (
     credential_from_salted,
     new_credential,
     password_matches,
-    stand_in,
 )
 from mainstem.core.identity.errors import LoginFailed, UnacceptableCredential
 from mainstem.core.identity.principal import Principal
 from mainstem.core.identity.scram import ScramConversation, parse_client_first
+from mainstem.core.identity.stand_ins import StandIns
 
 SECRET = b"a secret of this broker"
 SALT = b"0123456789abcdef01234567"
@@ -37,7 +37,7 @@ def stored(mechanism: ScramMechanism, password: str) -> UserCredentials:
 
 
 def server_for(users: dict[str, UserCredentials], mechanism: ScramMechanism = SHA_256) -> ScramConversation:
-    return ScramConversation(mechanism, users.get, "server-nonce", SECRET)
+    return ScramConversation(mechanism, users.get, "server-nonce", StandIns(lambda: users, SECRET))
 
 
 async def log_in(server: ScramConversation, user: str, password: str, mechanism: str = SHA_256.name) -> Step:
@@ -52,7 +52,8 @@ async def log_in(server: ScramConversation, user: str, password: str, mechanism:
 async def test_the_example_of_rfc_7677() -> None:
     salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
     users = {"user": {SHA_256.name: new_credential(SHA_256, "pencil", salt, 4096)}}
-    server = ScramConversation(SHA_256, users.get, "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", SECRET)
+    stand_ins = StandIns(lambda: users, SECRET)
+    server = ScramConversation(SHA_256, users.get, "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", stand_ins)
     first = await server.respond(b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO")
     assert first.answer == (
         b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
@@ -148,7 +149,7 @@ async def test_the_stand_in_of_an_unknown_user_opens_to_nobody() -> None:
     """Even to who would know the keys it is made from."""
     server = server_for({})
     await server.respond(b"n,,n=ghost,r=abc")
-    fake = stand_in(SHA_256, SECRET, "ghost")
+    fake = StandIns(dict, SECRET).of_mechanism(SHA_256, "ghost")
     assert hashlib.sha256(fake.stored_key).digest() != fake.stored_key
     with pytest.raises(LoginFailed):
         await server.respond(b"c=biws,r=abcserver-nonce,p=" + base64.b64encode(fake.stored_key))

@@ -116,7 +116,7 @@ async def test_a_user_logs_in_and_is_known_by_its_name(
     assert peer.session.principal == ALICE
     assert await asks_for_metadata(peer)
     assert rules.authenticator.meters.succeeded == {mechanism: 1}
-    assert node.head.unfinished_logins == 0
+    assert node.head.newcomers.count == 0
 
 
 @pytest.mark.parametrize("api", [MetadataRequest(topics=[]), AlterUserScramCredentialsRequest()])
@@ -156,12 +156,14 @@ async def test_who_takes_too_long_is_closed(node: KafkaNode, rules: LoginRules) 
 
 
 async def test_unfinished_log_ins_are_bounded(node: KafkaNode, rules: LoginRules) -> None:
-    access = ListenerAccess(login=replace(rules, most_unfinished=2))
+    access = ListenerAccess(login=replace(rules, most_unfinished=4))
     first, second, third = (node.peer(access=access) for _ in range(3))
     assert not first.channel.is_closed
     assert not second.channel.is_closed
     assert "max.unfinished.handshakes" in (third.channel.closed_because or "")
     third.disconnect()
+    assert node.head.newcomers.enter("192.0.2.7", 4)  # who comes from elsewhere finds a place
+    node.head.newcomers.leave("192.0.2.7")
     first.disconnect()
     assert not node.peer(access=access).channel.is_closed
 
@@ -232,7 +234,7 @@ async def test_a_connection_that_goes_while_its_password_is_checked_leaves_nothi
     await shake_hands(peer)
     peer.send(SaslAuthenticateRequest(auth_bytes=b"\0alice\0wrong"), 2).cancel()
     peer.disconnect()
-    assert node.head.unfinished_logins == 0
+    assert node.head.newcomers.count == 0
 
 
 async def test_a_stop_does_not_wait_for_a_late_answer(node: KafkaNode, rules: LoginRules) -> None:
@@ -444,4 +446,4 @@ async def test_no_sequence_of_requests_gets_in_without_a_proof(
         peer.disconnect()
     assert rules.authenticator.meters.succeeded == {}
     assert node.head.meters.unexpected_errors == 0
-    assert node.head.unfinished_logins == 0
+    assert node.head.newcomers.count == 0
