@@ -1,10 +1,13 @@
 """What must hold for every option that is declared."""
 
+import re
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
+import mainstem
 from mainstem.config.broker import BrokerConfig
 from mainstem.config.broker_options import BROKER_OPTIONS
 from mainstem.config.catalog import OPTIONS, summary_of
@@ -104,3 +107,27 @@ def test_sensitive_values_are_not_repeated_in_errors() -> None:
 def test_a_constant_cannot_be_set() -> None:
     with pytest.raises(ConfigError, match="cannot be changed"):
         OPTIONS["inter.broker.protocol.version"].parse("3.0")
+
+
+READ_BY_NOBODY = {
+    # With one replica a partition there is nobody who could be elected uncleanly.
+    "unclean.leader.election.enable",
+}
+
+
+def test_every_option_is_read_by_somebody() -> None:
+    """One that is set and ignored would be a lie. Constants and single choices can only be shown."""
+    package = Path(str(mainstem.__file__)).parent
+    files = [path for path in package.rglob("*.py") if not path.match("config/*_options.py")]
+    read = set(re.findall(r"\.([a-z_]+)\b", "".join(path.read_text() for path in files)))
+    inherited = {synonym.name for option in TOPIC_OPTIONS.values() for synonym in option.synonyms}
+    ignored = {
+        option.name
+        for options in (BROKER_OPTIONS, TOPIC_OPTIONS)
+        for option in options.values()
+        if option.field_name not in read
+        and option.name not in inherited
+        and not option.is_constant
+        and len(option.choices) != 1
+    }
+    assert ignored == READ_BY_NOBODY

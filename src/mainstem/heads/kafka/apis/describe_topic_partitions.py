@@ -1,7 +1,8 @@
 """DescribeTopicPartitions: leaders, replicas and in-sync sets of topics, a page at a time.
 
-Topics come in the order of their names. A page holds so many partitions as the client asks for, 2,000 at
-most, and ends with a cursor when there are more: the topic and the partition that come next.
+Topics come in the order of their names. A page holds so many partitions as the client asks for, at most
+`max.request.partition.size.limit`, and ends with a cursor when there are more: the topic and the partition
+that come next.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from mainstem.wire.kafka.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
-MAX_PARTITIONS: Final = 2_000  # Kafka's max.request.partition.size.limit
-
 
 async def handle(
     context: RequestContext, request: DescribeTopicPartitionsRequest
@@ -38,7 +37,8 @@ async def handle(
         _check(cursor, [topic.name for topic in request.topics])
     asked = {topic.name for topic in request.topics} or _visible(context, image)
     names = sorted(name for name in asked if cursor is None or name >= cursor.topic_name)
-    left = max(1, min(request.response_partition_limit, MAX_PARTITIONS))
+    most = context.broker.config.max_request_partition_size_limit
+    left = max(1, min(request.response_partition_limit, most))
     response = DescribeTopicPartitionsResponse()
     slices = Slices()
     for name in names:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.support.kafka_node import KafkaNode, Peer
 
@@ -190,6 +192,17 @@ async def test_a_page_holds_2000_partitions_at_most(node: KafkaNode, peer: Peer)
     answer = await page(peer, "t", limit=5000)
     assert [len(indexes) for _, indexes in shown(answer)] == [2000]
     assert cursor_of(answer) == ("t", 2000)
+
+
+async def test_the_most_partitions_of_a_page_can_be_set(tmp_path: Path) -> None:
+    node = await KafkaNode(tmp_path, {"max.request.partition.size.limit": "3"}).start()
+    try:
+        await node.create_topic("t", 5)
+        answer = await page(node.peer(), "t", limit=5000)
+        assert shown(answer) == [("t", [0, 1, 2])]
+        assert cursor_of(answer) == ("t", 3)
+    finally:
+        await node.stop()
 
 
 async def test_cursors_that_cannot_be(node: KafkaNode, peer: Peer) -> None:
