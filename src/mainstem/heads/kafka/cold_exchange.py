@@ -70,6 +70,7 @@ class ColdExchange(Exchange):
             session.channel.listener,
             self.correlation_id,
             session.principal,
+            session.head.begun_changes,
             session.login,
         )
         check = self.api.check

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mainstem.core.identity.acl import CLUSTER_NAME, Operation, ResourceType
 from mainstem.core.identity.principal import Principal
 from mainstem.core.quotas.mutations import MeteredChanges
+from mainstem.heads.kafka.deadlines import BegunChanges
 from mainstem.heads.kafka.meters import ApiMeter
 from mainstem.heads.session import Part
 from mainstem.model.batch import Buffer
@@ -40,6 +41,7 @@ class RequestContext:
     listener: str
     correlation_id: int
     principal: Principal
+    begun_changes: BegunChanges  # of all clients of the head
     login: SessionLogin | None = None  # where the listener asks for one
 
     def changes(self, *, first_strict: int) -> MeteredChanges:

@@ -1,8 +1,9 @@
-"""How long a client waits for a change of metadata."""
+"""How long a client waits for a change of metadata, and who holds the change when it waits no longer."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -10,14 +11,42 @@ from mainstem.core.errors import RequestTimedOut
 
 T = TypeVar("T")
 
+_LOG = logging.getLogger(__name__)
 
-async def within(timeout_ms: int, change: Coroutine[Any, Any, T]) -> T:
-    """What the change leads to. It is carried to its end, even if the client goes away or waits no longer.
 
-    A client that does not want to wait, with a time-out of 0 or less, is answered as one whose time is up.
+class BegunChanges:
+    """The changes that clients of one head asked for and that have not ended.
+
+    The loop alone would not keep them: it holds on to a task only as long as something is about to wake it.
     """
-    task = asyncio.ensure_future(change)
-    done, _ = await asyncio.wait([task], timeout=max(timeout_ms, 0) / 1000)
-    if not done:
-        raise RequestTimedOut(f"not done within {timeout_ms} ms; it goes on, and can be seen in the metadata")
-    return task.result()
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    async def within(self, timeout_ms: int, change: Coroutine[Any, Any, T]) -> T:
+        """What the change leads to. It is carried to its end, also if its client goes or waits no longer.
+
+        A client that wants no wait, with a time-out of 0 or less, is answered as one whose time is up.
+        """
+        task = asyncio.get_running_loop().create_task(change)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            await asyncio.wait([task], timeout=max(timeout_ms, 0) / 1000)
+        finally:
+            if not task.done():
+                task.add_done_callback(_log_failure)
+        if not task.done():
+            raise RequestTimedOut(
+                f"not done within {timeout_ms} ms; it goes on, and can be seen in the metadata"
+            )
+        return task.result()
+
+
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    """Its client is not there to be told."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _LOG.warning("a change whose client waits no longer failed: %s", error, exc_info=error)

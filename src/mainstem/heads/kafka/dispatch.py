@@ -15,6 +15,7 @@ from mainstem.heads.kafka.authorization.table import CHECKS, check_table
 from mainstem.heads.kafka.cold_exchange import ColdExchange
 from mainstem.heads.kafka.connection import KafkaSession
 from mainstem.heads.kafka.context import Api, Exchange
+from mainstem.heads.kafka.deadlines import BegunChanges
 from mainstem.heads.kafka.fetch_session import FetchSessions
 from mainstem.heads.kafka.handler import Handler
 from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
@@ -34,6 +35,7 @@ class KafkaHead:
         self.quotas = broker.quotas
         self.authorizer = broker.authorizer  # None: access rules are off, and nothing is looked up
         self.meters = HeadMeters()
+        self.begun_changes = BegunChanges()
         self.topic_names = TopicNames()
         self.produce_routes = ProduceRoutes(produce.MAX_VERSION)
         self.fetch_sessions = FetchSessions(

@@ -13,6 +13,7 @@ from mainstem.config.broker import BrokerConfig
 from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.heads.kafka.connection import KafkaSession
 from mainstem.heads.kafka.context import Api, Exchange
+from mainstem.heads.kafka.deadlines import BegunChanges
 from mainstem.heads.kafka.meters import ApiMeter, HeadMeters
 from mainstem.heads.session import PendingAnswer
 from mainstem.model.batch import Buffer
@@ -116,7 +117,7 @@ class EchoHead:
         self.clock = SimulatedClock()
         self.quotas = ClientQuotas.of(BrokerConfig.default(), self.clock.monotonic_ms)
         self.broker = SimpleNamespace(clock=self.clock, quotas=self.quotas)
-        self.broker = SimpleNamespace()
+        self.begun_changes = BegunChanges()
         self.authorizer = None
         never = 0x7FFF
         self.apis: dict[int, Api] = {

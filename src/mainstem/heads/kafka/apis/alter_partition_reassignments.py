@@ -7,7 +7,6 @@ from typing import Final
 from mainstem.core.errors import InvalidReplicationFactor
 from mainstem.core.image import ClusterImage
 from mainstem.heads.kafka.context import RequestContext
-from mainstem.heads.kafka.deadlines import within
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
 from mainstem.model.errors import MainstemError
@@ -36,7 +35,7 @@ async def handle(
     change = context.broker.admin.alter_reassignments(
         {at: replicas for at, replicas in wanted.items() if at not in outcomes}
     )
-    outcomes.update(await within(request.timeout_ms, change))
+    outcomes.update(await context.begun_changes.within(request.timeout_ms, change))
     answers: dict[str, ReassignableTopicResponse] = {}
     for at in wanted:
         topic = answers.get(at.topic)

@@ -7,7 +7,6 @@ from typing import Final
 from mainstem.core.ports import NewPartitions
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
-from mainstem.heads.kafka.deadlines import within
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
 from mainstem.wire.kafka.messages.create_partitions import (
@@ -24,7 +23,7 @@ async def handle(context: RequestContext, request: CreatePartitionsRequest) -> C
     wanted = [_new_partitions(topic) for topic in request.topics]
     changes = context.changes(first_strict=FIRST_THROTTLED)
     growth = changes.create_partitions(wanted, validate_only=request.validate_only)
-    outcomes = await within(request.timeout_ms, growth)
+    outcomes = await context.begun_changes.within(request.timeout_ms, growth)
     return CreatePartitionsResponse(
         throttle_time_ms=changes.throttle_ms,
         results=[

@@ -13,7 +13,6 @@ from mainstem.core.ports import NewTopic
 from mainstem.core.slices import Slices
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
-from mainstem.heads.kafka.deadlines import within
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
 from mainstem.model.errors import MainstemError
@@ -46,7 +45,7 @@ async def handle(context: RequestContext, request: CreateTopicsRequest) -> Creat
     creation = changes.create_topics(
         [topic for topic in wanted if topic.name not in outcomes], validate_only=request.validate_only
     )
-    outcomes.update(await within(request.timeout_ms, creation))
+    outcomes.update(await context.begun_changes.within(request.timeout_ms, creation))
     config = context.broker.config if context.version >= FIRST_WITH_CONFIGS else None
     results = []
     for name in dict.fromkeys(topic.name for topic in request.topics):

@@ -7,7 +7,6 @@ from typing import Final
 from mainstem.core.broker import RecordDeletion
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
-from mainstem.heads.kafka.deadlines import within
 from mainstem.heads.kafka.errors import error_code
 from mainstem.heads.kafka.handler import Handler
 from mainstem.wire.kafka.messages.delete_records import (
@@ -26,7 +25,9 @@ async def handle(context: RequestContext, request: DeleteRecordsRequest) -> Dele
         for topic in request.topics
         for partition in topic.partitions
     ]
-    outcomes = iter(await within(request.timeout_ms, context.broker.delete_records(deletions)))
+    outcomes = iter(
+        await context.begun_changes.within(request.timeout_ms, context.broker.delete_records(deletions))
+    )
     response = DeleteRecordsResponse()
     for topic in request.topics:
         answered = DeleteRecordsTopicResult(name=topic.name)

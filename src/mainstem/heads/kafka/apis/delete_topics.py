@@ -10,7 +10,6 @@ from mainstem.core.errors import InvalidRequest, UnknownTopicId, UnknownTopicOrP
 from mainstem.core.image import ClusterImage, TopicImage
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
-from mainstem.heads.kafka.deadlines import within
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
 from mainstem.model.errors import MainstemError
@@ -40,7 +39,7 @@ async def handle(context: RequestContext, request: DeleteTopicsRequest) -> Delet
     changes = context.changes(first_strict=FIRST_THROTTLED)
     if doomed:
         deletion = changes.delete_topics(list(doomed))
-        for topic_id, error in (await within(request.timeout_ms, deletion)).items():
+        for topic_id, error in (await context.begun_changes.within(request.timeout_ms, deletion)).items():
             if error is not None:
                 _refuse(doomed[topic_id], error, context.version)
     return DeleteTopicsResponse(throttle_time_ms=changes.throttle_ms, responses=results)

@@ -7,7 +7,6 @@ from typing import Final
 from mainstem.core.errors import InvalidRequest
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.heads.kafka.context import RequestContext
-from mainstem.heads.kafka.deadlines import within
 from mainstem.heads.kafka.errors import error_code, error_message
 from mainstem.heads.kafka.handler import Handler
 from mainstem.model.errors import MainstemError
@@ -37,7 +36,7 @@ async def handle(context: RequestContext, request: ElectLeadersRequest) -> Elect
         )
     election = context.broker.admin.elect_leaders(wanted, unclean=request.election_type == UNCLEAN)
     results: dict[str, ReplicaElectionResult] = {}
-    for (name, index), error in (await within(request.timeout_ms, election)).items():
+    for (name, index), error in (await context.begun_changes.within(request.timeout_ms, election)).items():
         topic = results.get(name)
         if topic is None:
             topic = results[name] = ReplicaElectionResult(topic=name)
