@@ -65,7 +65,7 @@ def recover_segment(
     base_offset = segment.base_offset
     end = start.position
     next_offset = base_offset
-    since_entry = 0
+    since_entry = index_interval_bytes + 1 if start.position else 0  # an entry led to where it starts
     for position, header, batch in _whole_batches(segment, start.position, file_bytes):
         on_batch(header, batch)
         relative = header.last_offset - base_offset
