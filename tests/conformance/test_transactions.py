@@ -263,6 +263,7 @@ def test_mainstem_txn(broker: BrokerProcess, cluster: ClusterClient, topic: str)
     assert described["open_since"] is not None
     assert "Ongoing" in mainstem.ok("txn", "describe", topic).stdout
     assert mainstem.run("txn", "describe", "nobody").code == 1
+    assert "no regular expression" in mainstem.run("txn", "list", "--pattern", "(").stderr
     assert mainstem.run("txn", "abort", topic).code == 2  # nobody to ask
     assert mainstem.ok("txn", "abort", topic, "--yes").stdout == f"aborted {topic}\n"
     assert "no transaction is open" in mainstem.run("txn", "abort", topic, "--yes").stderr

@@ -11,9 +11,10 @@ import click
 from mainstem.cli.broker_link import bootstrap_option, confirm, open_cluster
 from mainstem.cli.moments import MomentType, time_text
 from mainstem.cli.tables import Column, json_option, show_fields, show_json, show_rows
+from mainstem.cli.txn_hanging import command as hanging
 from mainstem.client import transactions as admin
+from mainstem.client.hanging_transactions import OPEN_STATES
 
-_OPEN_STATES = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _LIST_COLUMNS = (
     Column("transactional_id", "TRANSACTIONAL ID"),
     Column("state", "STATE"),
@@ -33,6 +34,9 @@ _WRITER_COLUMNS = (
 @click.group()
 def command() -> None:
     """List and describe transactions, and abort those that hang."""
+
+
+command.add_command(hanging, "hanging")
 
 
 @command.command("list")
@@ -69,7 +73,7 @@ def list_transactions(
         longer_than_ms = -1
         if since_ms is not None:
             longer_than_ms = max(0, time.time_ns() // 1_000_000 - since_ms)
-            states = states or _OPEN_STATES
+            states = states or OPEN_STATES
         found = admin.list_transactions(
             cluster, states=states, longer_than_ms=longer_than_ms, pattern=pattern
         )
@@ -77,7 +81,7 @@ def list_transactions(
         rows = []
         for each in found:
             start_ms = -1
-            if each.state in _OPEN_STATES:
+            if each.state in OPEN_STATES:
                 start_ms = admin.describe_transaction(cluster, each.transactional_id).start_time_ms
             rows.append(
                 {
@@ -164,7 +168,7 @@ def abort(
 
 def _open_since(state: str, start_ms: int) -> str | None:
     """Brokers keep the beginning of the last transaction when it is complete; nothing is open then."""
-    return time_text(start_ms) if state in _OPEN_STATES and start_ms >= 0 else None
+    return time_text(start_ms) if state in OPEN_STATES and start_ms >= 0 else None
 
 
 def _preparation(cluster: Any, transactional_id: str) -> admin.PreparedView | None:

@@ -94,10 +94,12 @@ _TEXTS: Final[dict[int, tuple[str, str]]] = {
     89: ("THROTTLING_QUOTA_EXCEEDED", "a quota is used up for the moment"),
     90: ("PRODUCER_FENCED", "another producer has taken the transactional id over"),
     91: ("RESOURCE_NOT_FOUND", "there is no such thing"),
+    93: ("UNACCEPTABLE_CREDENTIAL", "nobody should be able to log in with this"),
     100: ("UNKNOWN_TOPIC_ID", "there is no topic of this id"),
     103: ("INCONSISTENT_TOPIC_ID", "the topic was deleted and made again"),
     105: ("TRANSACTIONAL_ID_NOT_FOUND", "there is no such transactional id"),
     120: ("TRANSACTION_ABORTABLE", "the transaction must be aborted"),
+    128: ("INVALID_REGULAR_EXPRESSION", "the pattern is no regular expression"),
 }
 
 _PASSING: Final = frozenset({2, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 27, 41, 51, 56, 74, 75, 78, 88, 89})
