@@ -50,6 +50,7 @@ class Housekeeping:
         self._config = config
         self._task: asyncio.Task[None] | None = None
         self.flush_count = 0
+        self.flush_seconds = 0.0
         self.segments_deleted = 0
 
     def start(self) -> None:
@@ -112,9 +113,11 @@ class Housekeeping:
         due = [p for p in self._replicas.partitions.values() if p.log.needs_flush(now_ms)]
         for partition in due:
             if partition.is_open:
+                started_ms = self._clock.monotonic_ms()
                 try:
                     await asyncio.to_thread(partition.log.flush)
                     self.flush_count += 1
+                    self.flush_seconds += (self._clock.monotonic_ms() - started_ms) / 1000.0
                 except DiskError as error:
                     self._meet(error, partition)
                 except OSError as error:  # nobody knows what reached the disk

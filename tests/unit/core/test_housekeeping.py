@@ -39,6 +39,26 @@ async def test_segments_go_by_time_and_by_size_whichever_comes_first() -> None:
     assert node.housekeeping.segments_deleted > 2
 
 
+async def test_flushes_are_counted_with_their_time() -> None:
+    node = await StorageNode().start()
+    await node.create("t", segment_ms="1000")
+    node.produce("t", b"in a segment")
+    node.clock.time_ms += 2_000
+    node.produce("t", b"in the next")
+    await node.housekeeping.flush_due()
+    assert (node.housekeeping.flush_count, node.housekeeping.flush_seconds) == (1, 0)
+
+    def slow(operation: str, _: str) -> None:
+        node.clock.time_ms += 500 if operation == "sync" else 0
+
+    node.clock.time_ms += 2_000
+    node.produce("t", b"in a third")
+    node.disk.fault = slow
+    await node.housekeeping.flush_due()
+    assert node.housekeeping.flush_count == 2
+    assert node.housekeeping.flush_seconds >= 0.5
+
+
 async def test_nothing_at_or_above_the_high_watermark_is_deleted() -> None:
     node = await StorageNode().start()
     await node.create("t", retention_ms="1000", segment_ms="1000", acks_after="disk")

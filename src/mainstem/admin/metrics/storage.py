@@ -23,6 +23,11 @@ def families(node: Node) -> Iterable[Family]:
     )
     housekeeping = node.housekeeping
     yield counter("log_flushes_total", "Flushes of closed segments and by time.", housekeeping.flush_count)
+    yield counter(
+        "log_flush_seconds_total",
+        "Time that they took: over the flushes, what one costs.",
+        housekeeping.flush_seconds,
+    )
     yield counter("segments_deleted_total", "Segments that retention dropped.", housekeeping.segments_deleted)
     yield from _compaction(node.cleaner.meters)
 
