@@ -46,6 +46,7 @@ from mainstem.config.topic import resolve_topic_config
 from mainstem.config.value import HostPort
 from mainstem.core.append_turn import AppendTurn
 from mainstem.core.broker import Broker, BrokerServices
+from mainstem.core.coordinator.hosting import HostedCoordinator
 from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
@@ -58,8 +59,7 @@ from mainstem.core.quotas.clients import ClientQuotas, quota_windows
 from mainstem.core.quotas.connections import ConnectionQuotas
 from mainstem.core.replicas import Replicas
 from mainstem.core.transactions.config import TransactionConfig
-from mainstem.core.transactions.coordinator import TransactionCoordinator
-from mainstem.core.transactions.hosting import HostedTransactions
+from mainstem.core.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 from mainstem.core.transactions.marker_writes import LocalMarkers
 from mainstem.heads.kafka.dispatch import KafkaHead
 from mainstem.log.directories import DirectorySettings, LogDirectories
@@ -324,7 +324,7 @@ class BrokerApplication:
         await self._membership.join(registration)
 
     async def _follow_metadata(self) -> None:
-        hosted = (HostedGroups(self._groups), HostedTransactions(self._transactions))
+        hosted = (HostedGroups(self._groups), HostedCoordinator(TRANSACTIONS_TOPIC, self._transactions))
         for coordinator in hosted:
             self._replicas.listen(coordinator)
         if self._authorizer is not None:

@@ -89,7 +89,7 @@ class World:
 
     @property
     def shard(self) -> GroupShard:
-        return self.coordinator._shards[0]
+        return self.coordinator._shards.by_partition[0]
 
     def group(self, group_id: str = GROUP) -> Group:
         return self.shard.groups[group_id]

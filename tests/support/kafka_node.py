@@ -28,6 +28,7 @@ from mainstem.config.source import Layer, Source
 from mainstem.config.topic import resolve_topic_config
 from mainstem.core.append_turn import AppendTurn
 from mainstem.core.broker import Broker, BrokerServices
+from mainstem.core.coordinator.hosting import HostedCoordinator
 from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.coordinator import GroupCoordinator
 from mainstem.core.groups.hosting import HostedGroups
@@ -40,8 +41,7 @@ from mainstem.core.producer_ids import ProducerIds
 from mainstem.core.quotas.clients import ClientQuotas
 from mainstem.core.replicas import Replicas
 from mainstem.core.transactions.config import TransactionConfig
-from mainstem.core.transactions.coordinator import TransactionCoordinator
-from mainstem.core.transactions.hosting import HostedTransactions
+from mainstem.core.transactions.coordinator import TRANSACTIONS_TOPIC, TransactionCoordinator
 from mainstem.core.transactions.marker_writes import LocalMarkers
 from mainstem.core.transactions.ports import TransactionVerifier
 from mainstem.heads.kafka.access import OPEN, ListenerAccess
@@ -153,7 +153,7 @@ class KafkaNode:
         return self
 
     async def _join(self) -> None:
-        coordinators = (HostedGroups(self.groups), HostedTransactions(self.transactions))
+        coordinators = (HostedGroups(self.groups), HostedCoordinator(TRANSACTIONS_TOPIC, self.transactions))
         for hosted in coordinators:
             self.replicas.listen(hosted)
         for room in (

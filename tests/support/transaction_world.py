@@ -116,7 +116,7 @@ class TransactionWorld:
 
     @property
     def shard(self) -> TransactionShard:
-        return self.coordinator._shards[0]
+        return self.coordinator._shards.by_partition[0]
 
     def stored(self, transactional_id: str = TXN) -> StoredTransaction | None:
         return self.shard.transactions.get(transactional_id)

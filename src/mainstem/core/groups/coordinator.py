@@ -8,18 +8,17 @@ classes of `mainstem.core.errors`.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from mainstem.core.coordinator.hashing import partition_of
+from mainstem.core.coordinator.led_shards import LedShards
 from mainstem.core.coordinator.runtime import ShardLog, ShardState
+from mainstem.core.coordinator.sweep import Sweep
 from mainstem.core.errors import (
     CoordinatorLoadInProgress,
     InvalidGroupId,
     InvalidSessionTimeout,
-    NotCoordinator,
 )
 from mainstem.core.groups.config import GroupConfig
 from mainstem.core.groups.describe import describe, matches, summarize
@@ -39,14 +38,11 @@ from mainstem.core.groups.requests import (
 )
 from mainstem.core.groups.shard import GroupShard
 from mainstem.model.errors import MainstemError
-from mainstem.ports.clock import Clock, TimerHandle
+from mainstem.ports.clock import Clock
 from mainstem.ports.random import Randomness
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-SWEEP_SLICE_GROUPS: Final = 500
 MAX_GROUP_ID_LENGTH: Final = 10_000  # what the key of a record can hold, whatever the encoding
-
-_log = logging.getLogger(__name__)
 
 
 class GroupCoordinator:
@@ -57,9 +53,17 @@ class GroupCoordinator:
         self._clock = clock
         self._randomness = randomness
         self._config = config
-        self._partition_count = partition_count
-        self._shards: dict[int, GroupShard] = {}
-        self._sweep_timer: TimerHandle | None = None
+        self._shards: LedShards[GroupShard] = LedShards(OFFSETS_TOPIC, partition_count, self._new_shard)
+        self._sweep = Sweep(
+            clock,
+            self._shards,
+            lambda: self._config.retention_check_interval_ms,
+            lambda shard: shard.groups,
+            self._expire,
+        )
+
+    def _new_shard(self, name: str) -> GroupShard:
+        return GroupShard(name, self._clock, self._randomness, self._config, self.counters)
 
     # --- life
 
@@ -69,71 +73,48 @@ class GroupCoordinator:
 
     def update_config(self, config: GroupConfig) -> None:
         self._config = config
-        for shard in self._shards.values():
+        for shard in self._shards:
             shard.config = config
 
     def set_partition_count(self, partition_count: int) -> None:
         """What the internal topic really has; it is made before the first group is served."""
-        self._partition_count = partition_count
+        self._shards.partition_count = partition_count
 
     def on_leader(self, partition: int, epoch: int, log: ShardLog) -> None:
-        shard = self._shards.get(partition)
-        if shard is None:
-            name = f"{OFFSETS_TOPIC}-{partition}"
-            shard = GroupShard(name, self._clock, self._randomness, self._config, self.counters)
-            self._shards[partition] = shard
-        shard.runtime.on_leader(epoch, log)
-        if self._sweep_timer is None:
-            self._schedule_sweep()
+        self._shards.on_leader(partition, epoch, log)
+        self._sweep.start()
 
     def on_resigned(self, partition: int, epoch: int) -> None:
-        shard = self._shards.get(partition)
-        if shard is not None:
-            shard.runtime.on_resigned(epoch)
+        self._shards.on_resigned(partition, epoch)
 
     async def loaded(self) -> None:
         """Waits until no shard is loading."""
-        for shard in list(self._shards.values()):
-            await shard.runtime.loaded()
+        await self._shards.loaded()
 
     def close(self) -> None:
         """The node stops: whoever waits is told to look for another coordinator."""
-        if self._sweep_timer is not None:
-            self._sweep_timer.cancel()
-            self._sweep_timer = None
-        for shard in self._shards.values():
-            shard.runtime.flush()
-            shard.runtime.on_resigned(shard.runtime.epoch)
+        self._sweep.stop()
+        self._shards.close()
 
     def on_topics_removed(self, topics: Iterable[str]) -> None:
         names = tuple(topics)
-        for shard in self._shards.values():
+        for shard in self._shards:
             if shard.runtime.state is not ShardState.RESIGNED:
                 shard.drop_topics(names)
 
     # --- routing
 
     def partition_for(self, group_id: str) -> int:
-        """As Kafka computes it, so that its tools look in the same place."""
-        return partition_of(group_id, self._partition_count)
+        return self._shards.partition_for(group_id)
 
     def _shard(self, group_id: str) -> GroupShard:
         if len(group_id) > MAX_GROUP_ID_LENGTH:
             raise InvalidGroupId(f"a group's name has at most {MAX_GROUP_ID_LENGTH} characters")
-        shard = self._shards.get(self.partition_for(group_id))
-        if shard is None:
-            raise NotCoordinator(f"group {group_id} is coordinated elsewhere")
-        if shard.runtime.state is not ShardState.ACTIVE:
-            shard.runtime.check_active()
-        return shard
+        return self._shards.serving(self.partition_for(group_id), "group", group_id)
 
     def led_shard(self, partition: int) -> GroupShard:
         """The shard of a partition of the internal topic, if it serves now."""
-        shard = self._shards.get(partition)
-        if shard is None:
-            raise NotCoordinator(f"{OFFSETS_TOPIC}-{partition} is led elsewhere")
-        shard.runtime.check_active()
-        return shard
+        return self._shards.serving(partition, "offsets partition", partition)
 
     def _named_shard(self, group_id: str) -> GroupShard:
         if not group_id:
@@ -228,17 +209,12 @@ class GroupCoordinator:
         """All groups of the shards that this node leads, filtered without regard to case."""
         wanted_states = {state.lower() for state in states}
         wanted_types = {kind.lower() for kind in types}
-        found: list[GroupSummary] = []
-        for shard in self._shards.values():
-            if shard.runtime.state is ShardState.RESIGNED:
-                continue
-            shard.runtime.check_active()
-            found += [
-                summarize(group)
-                for group in shard.groups.values()
-                if matches(group, wanted_states, wanted_types)
-            ]
-        return found
+        return [
+            summarize(group)
+            for shard in self._shards.led()
+            for group in shard.groups.values()
+            if matches(group, wanted_states, wanted_types)
+        ]
 
     async def delete_groups(self, group_ids: Sequence[str]) -> dict[str, Exception | None]:
         outcomes: dict[str, Exception | None] = {}
@@ -265,47 +241,17 @@ class GroupCoordinator:
 
     def active_groups(self) -> list[Group]:
         """Every group of the shards that serve now: for figures, which do not wait for the rest."""
-        return [
-            group
-            for shard in self._shards.values()
-            if shard.runtime.state is ShardState.ACTIVE
-            for group in shard.groups.values()
-        ]
+        return [group for shard in self._shards.active() for group in shard.groups.values()]
 
     @property
     def group_count(self) -> int:
-        return sum(len(shard.groups) for shard in self._shards.values())
+        return sum(len(shard.groups) for shard in self._shards)
 
     def shard_states(self) -> Mapping[int, str]:
-        return {partition: shard.runtime.state.value for partition, shard in self._shards.items()}
+        return self._shards.states()
 
     # --- expiry
 
-    def _schedule_sweep(self) -> None:
-        self._sweep_timer = self._clock.call_later(
-            self._config.retention_check_interval_ms, self._begin_sweep
-        )
-
-    def _begin_sweep(self) -> None:
-        left = [
-            (shard, group_id)
-            for shard in self._shards.values()
-            if shard.runtime.state is ShardState.ACTIVE
-            for group_id in shard.groups
-        ]
-        left.reverse()
-        self._sweep(left)
-
-    def _sweep(self, left: list[tuple[GroupShard, str]]) -> None:
-        """A slice now and the rest in later turns: the loop has other things to do."""
-        now_ms = self._clock.now_ms()
-        for _ in range(min(SWEEP_SLICE_GROUPS, len(left))):
-            shard, group_id = left.pop()
-            try:
-                shard.runtime.run(group_id, partial(shard.decide_expire, group_id, now_ms))
-            except MainstemError as error:
-                _log.debug("group %s: not swept: %s", group_id, error)
-        if left:
-            self._sweep_timer = self._clock.call_later(0, lambda: self._sweep(left))
-        else:
-            self._schedule_sweep()
+    @staticmethod
+    def _expire(shard: GroupShard, group_id: str, now_ms: int) -> None:
+        shard.runtime.run(group_id, partial(shard.decide_expire, group_id, now_ms))

@@ -8,20 +8,19 @@ moment (`end_wait_ms`) before its client is told to ask again.
 from __future__ import annotations
 
 import asyncio
-import logging
 from asyncio import Future
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from mainstem.core.coordinator.hashing import partition_of
-from mainstem.core.coordinator.runtime import ShardLog, ShardState
+from mainstem.core.coordinator.led_shards import LedShards
+from mainstem.core.coordinator.runtime import ShardLog
+from mainstem.core.coordinator.sweep import Sweep
 from mainstem.core.errors import (
     ConcurrentTransactions,
     InvalidRequest,
     InvalidTransactionTimeout,
-    NotCoordinator,
     TransactionAbortable,
     TransactionalIdNotFound,
 )
@@ -44,14 +43,12 @@ from mainstem.core.transactions.transitions import ProducerIdentity, ProducerIdN
 from mainstem.core.transactions.writers import check_writer, routing_part, writer_key
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicPartition
-from mainstem.ports.clock import Clock, TimerHandle
+from mainstem.ports.clock import Clock
 
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
 MAX_ID_LENGTH: Final = 10_000  # what the key of a record can hold, whatever the encoding
-SWEEP_SLICE_IDS: Final = 1_000
 
 R = TypeVar("R")
-_log = logging.getLogger(__name__)
 
 
 class WriterState(NamedTuple):
@@ -83,10 +80,35 @@ class TransactionCoordinator:
         self._config = config
         self._metadata = metadata
         self._producer_ids = producer_ids
-        self._partition_count = partition_count
-        self._shards: dict[int, TransactionShard] = {}
-        self._overdue_timer: TimerHandle | None = None
-        self._expiry_timer: TimerHandle | None = None
+        self._shards: LedShards[TransactionShard] = LedShards(
+            TRANSACTIONS_TOPIC, partition_count, self._new_shard
+        )
+        self._sweeps = (
+            Sweep(
+                clock,
+                self._shards,
+                lambda: self._config.overdue_check_interval_ms,
+                lambda shard: shard.ongoing,
+                self._end_overdue,
+            ),
+            Sweep(
+                clock,
+                self._shards,
+                lambda: self._config.expiry_check_interval_ms,
+                lambda shard: shard.decisions,
+                self._forget_writer,
+            ),
+            Sweep(
+                clock,
+                self._shards,
+                lambda: self._config.expiry_check_interval_ms,
+                lambda shard: shard.transactions,
+                self._expire,
+            ),
+        )
+
+    def _new_shard(self, name: str) -> TransactionShard:
+        return TransactionShard(name, self._clock, self.delivery, self.counters)
 
     # --- life
 
@@ -99,39 +121,25 @@ class TransactionCoordinator:
 
     def set_partition_count(self, partition_count: int) -> None:
         """What the internal topic really has; it is made before the first id is served."""
-        self._partition_count = partition_count
+        self._shards.partition_count = partition_count
 
     def on_leader(self, partition: int, epoch: int, log: ShardLog) -> None:
-        shard = self._shards.get(partition)
-        if shard is None:
-            name = f"{TRANSACTIONS_TOPIC}-{partition}"
-            shard = TransactionShard(name, self._clock, self.delivery, self.counters)
-            self._shards[partition] = shard
-        shard.runtime.on_leader(epoch, log)
-        if self._overdue_timer is None:
-            self._schedule_overdue_sweep()
-        if self._expiry_timer is None:
-            self._schedule_expiry_sweep()
+        self._shards.on_leader(partition, epoch, log)
+        for sweep in self._sweeps:
+            sweep.start()
 
     def on_resigned(self, partition: int, epoch: int) -> None:
-        shard = self._shards.get(partition)
-        if shard is not None:
-            shard.runtime.on_resigned(epoch)
+        self._shards.on_resigned(partition, epoch)
 
     async def loaded(self) -> None:
         """Waits until no shard is loading."""
-        for shard in list(self._shards.values()):
-            await shard.runtime.loaded()
+        await self._shards.loaded()
 
     def close(self) -> None:
         """The node stops: what is being ended is ended after the next start."""
-        for timer in (self._overdue_timer, self._expiry_timer):
-            if timer is not None:
-                timer.cancel()
-        self._overdue_timer = self._expiry_timer = None
-        for shard in self._shards.values():
-            shard.runtime.flush()
-            shard.runtime.on_resigned(shard.runtime.epoch)
+        for sweep in self._sweeps:
+            sweep.stop()
+        self._shards.close()
 
     def _exists(self, topic_partition: TopicPartition) -> bool:
         topic = self._metadata.image.topics.get(topic_partition.topic)
@@ -140,19 +148,17 @@ class TransactionCoordinator:
     # --- routing
 
     def partition_for(self, transactional_id: str) -> int:
-        """As Kafka computes it, but for ids that name a writer: those of one writer are in one place."""
-        return partition_of(routing_part(transactional_id), self._partition_count)
+        """That of the whole id, but for ids that name a writer: those of one writer are in one place."""
+        return self._shards.partition_for(routing_part(transactional_id))
 
     def _shard(self, transactional_id: str) -> TransactionShard:
         if not transactional_id:
             raise InvalidRequest("a transactional id is not empty")
         if len(transactional_id) > MAX_ID_LENGTH:
             raise InvalidRequest(f"a transactional id has at most {MAX_ID_LENGTH} characters")
-        shard = self._shards.get(self.partition_for(transactional_id))
-        if shard is None:
-            raise NotCoordinator(f"transactional id {transactional_id} is coordinated elsewhere")
-        shard.runtime.check_active()
-        return shard
+        return self._shards.serving(
+            self.partition_for(transactional_id), "transactional id", transactional_id
+        )
 
     async def _run(
         self, transactional_id: str, decide: Callable[[TransactionShard, Future[Any]], TransactionsResult]
@@ -302,20 +308,15 @@ class TransactionCoordinator:
 
     def list_writers(self) -> list[WriterState]:
         """Of the shards that this node leads."""
-        found: list[WriterState] = []
-        for shard in self._shards.values():
-            if shard.runtime.state is ShardState.RESIGNED:
-                continue
-            shard.runtime.check_active()
-            found += [
-                WriterState(writer, shard.decisions.get(writer), shard.prepared_by(writer))
-                for writer in sorted(shard.writers)
-            ]
-        return found
+        return [
+            WriterState(writer, shard.decisions.get(writer), shard.prepared_by(writer))
+            for shard in self._shards.led()
+            for writer in sorted(shard.writers)
+        ]
 
     @property
     def prepared_count(self) -> int:
-        return sum(shard.prepared_count for shard in self._shards.values())
+        return sum(shard.prepared_count for shard in self._shards)
 
     # --- for tools
 
@@ -332,91 +333,44 @@ class TransactionCoordinator:
     def list_transactions(self, wanted: TransactionFilter) -> list[KnownTransaction]:
         """Of the shards that this node leads."""
         is_wanted = wanted.compile(self._clock.now_ms())
-        found: list[KnownTransaction] = []
-        for shard in self._shards.values():
-            if shard.runtime.state is ShardState.RESIGNED:
-                continue
-            shard.runtime.check_active()
-            found += [
-                KnownTransaction(transactional_id, stored)
-                for transactional_id, stored in shard.transactions.items()
-                if is_wanted(transactional_id, stored)
-            ]
-        return found
+        return [
+            KnownTransaction(transactional_id, stored)
+            for shard in self._shards.led()
+            for transactional_id, stored in shard.transactions.items()
+            if is_wanted(transactional_id, stored)
+        ]
 
     def state_counts(self) -> Mapping[TransactionState, int]:
         total: Counter[TransactionState] = Counter()
-        for shard in self._shards.values():
+        for shard in self._shards:
             total.update(shard.state_counts)
         return total
 
     def shard_states(self) -> Mapping[int, str]:
-        return {partition: shard.runtime.state.value for partition, shard in self._shards.items()}
+        return self._shards.states()
 
     # --- time
 
-    def _schedule_overdue_sweep(self) -> None:
-        self._overdue_timer = self._clock.call_later(
-            self._config.overdue_check_interval_ms, self._sweep_overdue
-        )
-
-    def _sweep_overdue(self) -> None:
-        now_ms = self._clock.now_ms()
-        for shard in self._shards.values():
-            if shard.runtime.state is not ShardState.ACTIVE:
-                continue
-            open_now = [(each, shard.transactions[each]) for each in shard.ongoing]
-            for transactional_id, stored in open_now:
-                if stored.is_prepared:
-                    decide = partial(
-                        shard.decide_abandon, transactional_id, now_ms, self._config.prepared_timeout_ms
-                    )
-                elif stored.overdue_ms <= now_ms:
-                    decide = partial(shard.decide_overdue, transactional_id, now_ms)
-                else:
-                    continue
-                self._decide(shard, transactional_id, decide)
-        self._schedule_overdue_sweep()
-
-    def _schedule_expiry_sweep(self) -> None:
-        self._expiry_timer = self._clock.call_later(
-            self._config.expiry_check_interval_ms, self._begin_expiry_sweep
-        )
-
-    def _begin_expiry_sweep(self) -> None:
-        left: list[tuple[TransactionShard, str]] = []
-        now_ms = self._clock.now_ms()
-        for shard in self._shards.values():
-            if shard.runtime.state is ShardState.ACTIVE:
-                left += [(shard, transactional_id) for transactional_id in shard.transactions]
-                for writer in list(shard.decisions):
-                    kept_ms = self._config.decision_retention_ms
-                    decide = partial(shard.decide_forget_writer, writer, now_ms, kept_ms)
-                    self._decide(shard, writer_key(writer), decide)
-        left.reverse()
-        self._sweep_expired(left)
-
-    def _sweep_expired(self, left: list[tuple[TransactionShard, str]]) -> None:
-        """A slice now and the rest in later turns: the loop has other things to do."""
-        now_ms = self._clock.now_ms()
-        for _ in range(min(SWEEP_SLICE_IDS, len(left))):
-            shard, transactional_id = left.pop()
-            stored = shard.transactions.get(transactional_id)
-            was_decided = stored is not None and stored.prepared is not None
-            kept_ms = self._config.decided_id_expiration_ms if was_decided else self._config.id_expiration_ms
-            self._decide(
-                shard, transactional_id, partial(shard.decide_expire, transactional_id, now_ms, kept_ms)
-            )
-        if left:
-            self._expiry_timer = self._clock.call_later(0, lambda: self._sweep_expired(left))
+    def _end_overdue(self, shard: TransactionShard, transactional_id: str, now_ms: int) -> None:
+        stored = shard.transactions.get(transactional_id)
+        if stored is None:
+            return
+        if stored.is_prepared:
+            decide = partial(shard.decide_abandon, transactional_id, now_ms, self._config.prepared_timeout_ms)
+        elif stored.overdue_ms <= now_ms:
+            decide = partial(shard.decide_overdue, transactional_id, now_ms)
         else:
-            self._schedule_expiry_sweep()
+            return
+        shard.runtime.run(scope_of(transactional_id), decide)
 
-    @staticmethod
-    def _decide(
-        shard: TransactionShard, transactional_id: str, decide: Callable[[], TransactionsResult]
-    ) -> None:
-        try:
-            shard.runtime.run(scope_of(transactional_id), decide)
-        except MainstemError as error:
-            _log.debug("transactional id %s: not swept: %s", transactional_id, error)
+    def _forget_writer(self, shard: TransactionShard, writer: str, now_ms: int) -> None:
+        kept_ms = self._config.decision_retention_ms
+        decide = partial(shard.decide_forget_writer, writer, now_ms, kept_ms)
+        shard.runtime.run(scope_of(writer_key(writer)), decide)
+
+    def _expire(self, shard: TransactionShard, transactional_id: str, now_ms: int) -> None:
+        stored = shard.transactions.get(transactional_id)
+        was_decided = stored is not None and stored.prepared is not None
+        kept_ms = self._config.decided_id_expiration_ms if was_decided else self._config.id_expiration_ms
+        decide = partial(shard.decide_expire, transactional_id, now_ms, kept_ms)
+        shard.runtime.run(scope_of(transactional_id), decide)
