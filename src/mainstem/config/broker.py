@@ -103,10 +103,6 @@ class BrokerConfig(BrokerOptions):
         return self.log_dirs or (str(PurePath(self.data_dir) / "logs"),)
 
     @property
-    def journal_directory(self) -> str:
-        return str(PurePath(self.data_dir) / "journal")
-
-    @property
     def metadata_file(self) -> str:
         return self.metadata_path or str(PurePath(self.data_dir) / "metadata.db")
 

@@ -378,7 +378,6 @@ class _CommitThread:
 
 
 DEFAULT_LIMITS: Final = CommitLimits()
-JournalOf = Callable[[str], Journal | None]
 
 
 class GroupCommit:

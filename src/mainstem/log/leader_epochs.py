@@ -90,10 +90,6 @@ class LeaderEpochs:
         number = bisect_right(entries, start_offset, key=_start_offset_of)
         self._set([EpochStart(entries[number - 1].epoch, start_offset), *entries[number:]])
 
-    def clear_and_start(self) -> None:
-        if self._entries:
-            self._set(())
-
     def save(self, disk: Disk, directory: str, *, sync: bool) -> None:
         self.is_dirty = False  # first: a change meanwhile makes it dirty again
         entries = self._entries

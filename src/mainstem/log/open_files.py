@@ -59,12 +59,6 @@ class OpenFiles:
                 held[path] = self.get(path)
         return PinnedFiles(self, self._disk, held)
 
-    def forget_under(self, directory: str) -> None:
-        prefix = directory.rstrip("/") + "/"
-        for path in list(self._files):
-            if path.startswith(prefix):
-                self._files.pop(path, None)
-
 
 class PinnedFiles(OpenFiles):
     """Some files, kept open and known by paths at which others may lie by now."""

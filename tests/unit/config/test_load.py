@@ -145,7 +145,6 @@ def test_what_clients_are_told() -> None:
 def test_the_directories_follow_the_data_directory() -> None:
     config = load_broker_config(flags={"data.dir": "/data"})
     assert config.log_directories == ("/data/logs",)
-    assert config.journal_directory == "/data/journal"
     assert config.metadata_file == "/data/metadata.db"
 
 

@@ -67,8 +67,6 @@ def test_both_ends_can_be_cut() -> None:
     assert list(epochs.entries) == [EpochStart(2, 12)]
     epochs.truncate_from_start(5)
     assert list(epochs.entries) == [EpochStart(2, 12)]
-    epochs.clear_and_start()
-    assert (list(epochs.entries), epochs.latest_epoch) == ([], -1)
 
 
 def test_the_file_is_kafkas_text() -> None:

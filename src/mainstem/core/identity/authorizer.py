@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from mainstem.core.identity.access_view import EMPTY_VIEW, AccessView, Verdict
-from mainstem.core.identity.acl import CLUSTER_NAME, OPERATIONS_OF, AccessRules, Operation, ResourceType
+from mainstem.core.identity.acl import OPERATIONS_OF, AccessRules, Operation, ResourceType
 from mainstem.core.identity.principal import Principal
 from mainstem.core.image import ClusterImage, MetadataDelta
 from mainstem.model.errors import PeerError
@@ -57,10 +57,6 @@ class Authorizer:
         self.denied_count = 0
 
     @property
-    def allows_unruled(self) -> bool:
-        return self._allow_if_no_rule
-
-    @property
     def remembered_count(self) -> int:
         return len(self._decisions)
 
@@ -92,11 +88,6 @@ class Authorizer:
             self.denied_count += 1
             self._refusals.note(principal, host, operation, resource_type, name)
         return is_allowed
-
-    def allows_on_cluster(
-        self, principal: Principal, host: str, operation: Operation, *, is_quiet: bool = False
-    ) -> bool:
-        return self.allows(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME, is_quiet=is_quiet)
 
     def allows_for_any(
         self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType

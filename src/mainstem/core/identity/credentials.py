@@ -51,7 +51,6 @@ class ScramCredential(NamedTuple):
 
 
 UserCredentials = Mapping[str, ScramCredential]  # by mechanism
-NO_CREDENTIALS: Final[UserCredentials] = MappingProxyType({})
 
 
 def mechanism_named(name: str) -> ScramMechanism:
