@@ -26,9 +26,8 @@ from typing import Final, TypeVar
 from mainstem.config.topic_options import TopicConfig
 from mainstem.log import timestamp_lookup
 from mainstem.log.aborted_lookup import find_aborted
-from mainstem.log.append_piece import AppendPiece, RollLimits
-from mainstem.log.batch_reader import read_batches
-from mainstem.log.clean_state import CleanState, SegmentState
+from mainstem.log.append_piece import AppendPiece
+from mainstem.log.clean_state import CleanState
 from mainstem.log.compaction.segment_swap import SwapPlan, put_in_place
 from mainstem.log.compaction.segment_writer import CleanedSegment
 from mainstem.log.errors import (
@@ -42,17 +41,17 @@ from mainstem.log.errors import (
 )
 from mainstem.log.leader_epochs import LeaderEpochs
 from mainstem.log.log_slice import LogSlice
-from mainstem.log.names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, file_name
-from mainstem.log.producer_snapshot import snapshot_offsets, snapshot_path, write_snapshot
+from mainstem.log.offset_lookup import batches_between, find_slice
+from mainstem.log.producer_snapshot import remove_other_snapshots, write_snapshot
 from mainstem.log.producer_state import EndedTransaction, ProducerStates
-from mainstem.log.retention import PendingDeletions, count_due_segments
+from mainstem.log.retention import PendingDeletions, count_due_segments, rename_dropped
+from mainstem.log.rolling import jittered_segment_ms, roll_limits
 from mainstem.log.segment import Segment
 from mainstem.log.staged import AppendOutcome, AppendRun, StagedBatch
 from mainstem.log.storage import LogStorage
 from mainstem.log.timestamp_lookup import TimestampOffset
 from mainstem.log.transaction_index import AbortedTransaction
 from mainstem.model.batch import BatchHeader, Buffer, parse_header
-from mainstem.model.crc import crc32c
 from mainstem.model.errors import DiskError
 from mainstem.model.ids import TopicId, TopicPartition
 
@@ -60,8 +59,6 @@ from mainstem.model.ids import TopicId, TopicPartition
 # after a crash has to read.
 MAX_UNFLUSHED_BYTES: Final = 128 * 1024 * 1024
 _NEVER: Final = 2**63 - 1
-_OFFSET_ENTRY_BYTES: Final = 8
-_TIME_ENTRY_BYTES: Final = 12
 
 T = TypeVar("T")
 
@@ -151,15 +148,7 @@ class PartitionLog:
         self._roll_after_ms = self._jittered_segment_ms()
 
     def _jittered_segment_ms(self) -> int:
-        """`segment.ms` less a share of `segment.jitter.ms` that is this segment's for good."""
-        segment_ms = self.config.segment_ms
-        if "compact" in self.config.cleanup_policy:  # what stays in the active segment is not compacted
-            segment_ms = min(segment_ms, self.config.max_compaction_lag_ms)
-        jitter_ms = min(self.config.segment_jitter_ms, segment_ms)
-        if jitter_ms <= 0:
-            return segment_ms
-        share = crc32c(f"{self.topic_partition}/{self.active.base_offset}".encode())
-        return segment_ms - share % (jitter_ms + 1)
+        return jittered_segment_ms(self.config, self.topic_partition, self.active.base_offset)
 
     # --- appending, on the loop
 
@@ -205,25 +194,11 @@ class PartitionLog:
         """What the active segment takes of the batches from `next_batch` on."""
         try:  # a segment that was just opened reads what it has to know of itself
             piece = AppendPiece(self.active, next_batch, self.log_end_offset)
-            limits = self._roll_limits()
+            limits = roll_limits(self.active, self.config, self._roll_after_ms)
         except OSError as error:
             raise self._read_failed(error) from error
         piece.plan(batches, self.active, limits, self.producers, leader_epoch)
         return piece
-
-    def _roll_limits(self) -> RollLimits:
-        segment, config = self.active, self.config
-        roll_after_ms = self._roll_after_ms
-        if segment.size_bytes:
-            since = segment.roll_timestamp
-            roll_timestamp = since + roll_after_ms if since >= 0 else _NEVER
-        else:
-            roll_timestamp = roll_after_ms
-        entries_left = min(
-            config.segment_index_bytes // _OFFSET_ENTRY_BYTES - segment.offset_index.entry_count,
-            config.segment_index_bytes // _TIME_ENTRY_BYTES - 1 - segment.time_index.entry_count,
-        )
-        return RollLimits(config.segment_bytes, roll_timestamp, config.index_interval_bytes, entries_left)
 
     def _write(self, piece: AppendPiece) -> int:
         """Writes what was planned for the active segment; its bytes. Raises with everything as before."""
@@ -290,16 +265,7 @@ class PartitionLog:
             self.producers.note_ended((ended,))
         segment.log_file().write((batch,), position)
         self.epochs.assign(header.leader_epoch, header.base_offset)
-        segment.note_timestamp(header.max_timestamp, header.last_offset)
-        if segment.bytes_since_index_entry > self.config.index_interval_bytes:
-            segment.offset_index.append(header.last_offset - segment.base_offset, position)
-            segment.time_index.append(
-                segment.max_timestamp, segment.offset_of_max_timestamp - segment.base_offset
-            )
-            segment.bytes_since_index_entry = 0
-        segment.bytes_since_index_entry += len(batch)
-        segment.size_bytes = position + len(batch)
-        segment.is_index_dirty = True
+        segment.note_recovered(header, len(batch), self.config.index_interval_bytes)
         self.log_end_offset = header.next_offset
         self._appended_bytes += len(batch)
 
@@ -375,15 +341,8 @@ class PartitionLog:
         self.log_start_offset = max(self.log_start_offset, kept[0].base_offset)
         self._replace_segments(kept)
         self.epochs.truncate_from_start(self.log_start_offset)
-        disk = self._storage.disk
-        paths: list[str] = []
         try:
-            for segment in dropped:
-                paths += segment.rename(disk, DELETED_SUFFIX)
-                snapshot = snapshot_path(self.directory, segment.base_offset)
-                if disk.exists(snapshot):
-                    disk.rename(snapshot, snapshot + DELETED_SUFFIX)
-                    paths.append(snapshot + DELETED_SUFFIX)
+            paths = rename_dropped(self._storage.disk, self.directory, dropped)
         except OSError as error:
             raise LogDirectoryFailed(f"cannot drop segments of {self.directory}: {error}") from error
         self._pending_deletions.add(now_ms + self.config.file_delete_delay_ms, paths)
@@ -409,16 +368,8 @@ class PartitionLog:
         number = self._number_of(replaced)
         assert self._is_swapping
         assert number is not None
-        files = self._storage.files
-        state = SegmentState(
-            cleaned.base_offset,
-            cleaned.size_bytes,
-            cleaned.max_timestamp,
-            cleaned.offset_of_max_timestamp,
-            cleaned.first_timestamp,
-        )
         created_ms = max(segment.created_ms for segment in replaced)
-        segment = Segment.from_state(files, self.directory, state, created_ms)
+        segment = Segment.from_state(self._storage.files, self.directory, cleaned.state(), created_ms)
         try:
             deleted = put_in_place(self._storage.disk, self.directory, plan)
         except OSError as error:
@@ -465,53 +416,16 @@ class PartitionLog:
         whole where `at_least_one` asks for it, and otherwise nothing does.
         """
         try:
-            return self._locate(offset, max_bytes, limit_offset, at_least_one)
+            number = bisect_right(self._base_offsets, offset) - 1
+            return find_slice(
+                self.segments, number, offset, max_bytes, limit_offset, self.log_end_offset, at_least_one
+            )
         except OSError as error:
             raise self._read_failed(error) from error
 
     def _read_failed(self, error: OSError) -> LogReadFailed:
         message = f"cannot read the log of {self.topic_partition}: {error}"
         return LogReadFailed(message, is_passing=is_passing(error))
-
-    def _locate(self, offset: int, max_bytes: int, limit_offset: int, at_least_one: bool) -> LogSlice | None:
-        number = bisect_right(self._base_offsets, offset) - 1
-        segments = self.segments
-        found: tuple[int, int] | None = None
-        for number in range(max(number, 0), len(segments)):  # noqa: B020 - compaction may have emptied some
-            segment = segments[number]
-            found = segment.find_recent(offset)
-            if found is None:
-                span = segment.find(offset)
-                found = None if span is None else (span.position, span.size_bytes)
-            if found is not None:
-                break
-        if found is None:
-            return None
-        position, first_bytes = found
-        end = segment.size_bytes
-        is_last = number == len(segments) - 1
-        if limit_offset < (self.log_end_offset if is_last else segments[number + 1].base_offset):
-            end = self._position_of(segment, limit_offset)
-            if end <= position:
-                return None
-        length = end - position
-        if length > max_bytes:
-            if max_bytes < first_bytes:
-                if not at_least_one:
-                    return None
-                length = first_bytes
-            else:
-                length = max_bytes
-        return LogSlice(segment.log_file(), position, length)
-
-    @staticmethod
-    def _position_of(segment: Segment, offset: int) -> int:
-        """Where the batch that holds the offset starts; the segment's end when there is none."""
-        recent = segment.find_recent(offset)
-        if recent is not None:
-            return recent[0]
-        span = segment.find(offset)
-        return segment.size_bytes if span is None else span.position
 
     def aborted_in(self, offset: int, found: LogSlice, limit_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions with records in what `locate` found at `offset` before the limit."""
@@ -528,19 +442,7 @@ class PartitionLog:
         self, from_offset: int, limit_offset: int, chunk_bytes: int
     ) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Each batch that holds something from `from_offset` to before `limit_offset`. Blocks."""
-        segments = self.segments
-        number = max(0, bisect_right([s.base_offset for s in segments], from_offset) - 1)
-        for segment in segments[number:]:
-            end = segment.size_bytes
-            span = segment.find(from_offset)
-            if span is None:
-                continue
-            for _, header, batch in read_batches(
-                segment.log_file(), span.position, end, chunk_bytes=chunk_bytes
-            ):
-                if header.base_offset >= limit_offset:
-                    return
-                yield header, batch
+        yield from batches_between(self.segments, from_offset, limit_offset, chunk_bytes)
 
     def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
         """The first record at or after the time. Blocks."""
@@ -667,8 +569,4 @@ class PartitionLog:
 
     def remove_stray_snapshots(self) -> None:
         """Drops the snapshots that no segment begins with; one at the log's end stays. Blocks."""
-        disk = self._storage.disk
-        wanted = {*self._base_offsets, self.log_end_offset}
-        for offset in snapshot_offsets(disk.list(self.directory)):
-            if offset not in wanted:
-                disk.remove(f"{self.directory}/{file_name(offset, SNAPSHOT_SUFFIX)}")
+        remove_other_snapshots(self._storage.disk, self.directory, {*self._base_offsets, self.log_end_offset})

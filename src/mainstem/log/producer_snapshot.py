@@ -16,7 +16,7 @@ entry without one has sequence and offset -1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from struct import Struct
 from struct import error as StructError
 from typing import Final
@@ -105,3 +105,9 @@ def load_newest_snapshot(
         except LogCorrupt:
             disk.remove(path)
     return None
+
+
+def remove_other_snapshots(disk: Disk, directory: str, wanted: Container[int]) -> None:
+    for offset in snapshot_offsets(disk.list(directory)):
+        if offset not in wanted:
+            disk.remove(snapshot_path(directory, offset))

@@ -14,10 +14,12 @@ when all others are due and it is due by time or size as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mainstem.log.names import DELETED_SUFFIX
+from mainstem.log.producer_snapshot import snapshot_path
 from mainstem.log.segment import Segment
 from mainstem.ports.disk import Disk
 
@@ -60,6 +62,18 @@ def count_due_segments(
 def _newest_ms(segment: Segment) -> int:
     timestamp = segment.max_timestamp
     return timestamp if timestamp >= 0 else segment.created_ms
+
+
+def rename_dropped(disk: Disk, directory: str, dropped: Iterable[Segment]) -> list[str]:
+    """Gives all files of these segments the name of what will be deleted; the new paths."""
+    paths: list[str] = []
+    for segment in dropped:
+        paths += segment.rename(disk, DELETED_SUFFIX)
+        snapshot = snapshot_path(directory, segment.base_offset)
+        if disk.exists(snapshot):
+            disk.rename(snapshot, snapshot + DELETED_SUFFIX)
+            paths.append(snapshot + DELETED_SUFFIX)
+    return paths
 
 
 @dataclass(slots=True)

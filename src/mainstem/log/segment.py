@@ -223,6 +223,17 @@ class Segment:
             self._offset_of_max_timestamp = last_offset
             self._max_timestamp = timestamp_ms
 
+    def note_recovered(self, header: BatchHeader, size_bytes: int, index_interval_bytes: int) -> None:
+        """Takes note of a batch that was written at the end of the file, and indexes it where it is due."""
+        self.note_timestamp(header.max_timestamp, header.last_offset)
+        if self.bytes_since_index_entry > index_interval_bytes:
+            self.offset_index.append(header.last_offset - self.base_offset, self.size_bytes)
+            self.time_index.append(self.max_timestamp, self.offset_of_max_timestamp - self.base_offset)
+            self.bytes_since_index_entry = 0
+        self.bytes_since_index_entry += size_bytes
+        self.size_bytes += size_bytes
+        self.is_index_dirty = True
+
     @property
     def roll_timestamp(self) -> int:
         """The greatest timestamp of the first batch, from which `segment.ms` counts; -1 without one."""

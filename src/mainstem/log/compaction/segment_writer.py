@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from mainstem.log.clean_state import SegmentState
 from mainstem.log.names import (
     CLEANED_SUFFIX,
     LOG_SUFFIX,
@@ -37,6 +38,15 @@ class CleanedSegment(NamedTuple):
     offset_of_max_timestamp: int
     first_timestamp: int  # of its first batch
     suffixes: tuple[str, ...]  # of the files that it has
+
+    def state(self) -> SegmentState:
+        return SegmentState(
+            self.base_offset,
+            self.size_bytes,
+            self.max_timestamp,
+            self.offset_of_max_timestamp,
+            self.first_timestamp,
+        )
 
 
 def discard(disk: Disk, directory: str, cleaned: CleanedSegment) -> None:
