@@ -57,7 +57,7 @@ def show_fields(fields: Mapping[str, Any], *, as_json: bool) -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in fields.items():
-        if value is not None and value != "":
+        if value not in (None, "", []):
             table.add_row(Text(name), Text(cell_text(value)))
     _print_rich(table)
 

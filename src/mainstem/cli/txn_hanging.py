@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from mainstem.cli.broker_link import bootstrap_option, confirm, open_cluster
-from mainstem.cli.moments import time_text
+from mainstem.cli.moments import MomentType, time_text
 from mainstem.cli.tables import Column, counted, json_option, show_rows
 from mainstem.client import hanging_transactions as admin
 
@@ -22,18 +22,36 @@ _COLUMNS = (
 
 @click.command()
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Look here only. May be repeated.")
+@click.option(
+    "--silent-since",
+    "silent_since_ms",
+    type=MomentType(),
+    default="15m",
+    show_default=True,
+    metavar="TIME",
+    help="Only those that were last written to before then.",
+)
 @click.option("--abort", "is_to_abort", is_flag=True, help="End them: what they wrote is never read.")
 @click.option("--yes", "is_agreed", is_flag=True, help="Do not ask.")
 @bootstrap_option
 @json_option
-def command(topics: Sequence[str], is_to_abort: bool, is_agreed: bool, bootstrap: str, as_json: bool) -> None:
+def command(
+    topics: Sequence[str],
+    silent_since_ms: int,
+    is_to_abort: bool,
+    is_agreed: bool,
+    bootstrap: str,
+    as_json: bool,
+) -> None:
     """List transactions that are open in partitions and that no coordinator will ever end.
 
     Readers of committed data wait in front of them. What a coordinator knows is not among them, however
-    long it is open: see `mainstem txn list --open-since` for that.
+    long it is open: see `mainstem txn list --open-since` for that. Where the broker keeps access rules,
+    look as who may describe all transactional ids: those that one may not see seem to be known to nobody.
     """
     with open_cluster(bootstrap) as cluster:
-        found = admin.find_hanging(cluster, topics or None)
+        hanging = admin.find_hanging(cluster, topics or None)
+        found = [each for each in hanging if each.last_time_ms <= silent_since_ms]
         rows = [
             {
                 "partition": str(each.partition),
