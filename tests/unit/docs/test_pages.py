@@ -64,3 +64,12 @@ def test_the_options_that_operators_are_told_of_exist() -> None:
     assert len(told) > 10
     for name in told:
         assert name in BROKER_OPTIONS or name in TOPIC_OPTIONS, name
+
+
+def test_the_modules_that_the_architecture_walks_through_exist() -> None:
+    source = TOP / "src/mainstem"
+    modules = [str(path.relative_to(source)) for path in source.rglob("*.py")]
+    told = re.findall(r"`([\w/]+\.py)`", (TOP / "docs/architecture.md").read_text())
+    assert len(told) > 30
+    for name in told:
+        assert any(module == name or module.endswith(f"/{name}") for module in modules), name
