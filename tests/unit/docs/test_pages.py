@@ -72,4 +72,5 @@ def test_the_modules_that_the_architecture_walks_through_exist() -> None:
     told = re.findall(r"`([\w/]+\.py)`", (TOP / "docs/architecture.md").read_text())
     assert len(told) > 30
     for name in told:
-        assert any(module == name or module.endswith(f"/{name}") for module in modules), name
+        in_a_room = any(module == name or module.endswith(f"/{name}") for module in modules)
+        assert in_a_room or (TOP / name).exists(), name
