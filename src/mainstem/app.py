@@ -163,7 +163,8 @@ class BrokerApplication:
         self._bind()
         store = await self._open_metadata()
         await self._open_logs()
-        await self._make_rooms(store)
+        self._make_rooms(store)
+        self._make_server()
         await self._join()
         await self._follow_metadata()
         await self._accept()
@@ -247,7 +248,7 @@ class BrokerApplication:
 
     # --- the rooms
 
-    async def _make_rooms(self, store: SqliteMetadataStore) -> None:
+    def _make_rooms(self, store: SqliteMetadataStore) -> None:
         config = self.config
         self._membership = Membership(store, self._clock)
         self._steps.push_async_callback(self._membership.leave)
@@ -256,26 +257,13 @@ class BrokerApplication:
         self._steps.push_async_callback(self._durability.close)
         self._replicas = Replicas(config().node_id, self._directories, self._durability, config)
         self._directories.on_directory_failed = self._on_directory_failed
-        self._groups = GroupCoordinator(
-            self._clock,
-            SystemRandomness(),
-            GroupConfig.of(config()),
-            partition_count=config().offsets_topic_num_partitions,
-        )
         self._quotas = ClientQuotas.of(config(), self._clock.monotonic_ms)
         self._connection_quotas = ConnectionQuotas(quota_windows(config()), self._clock.monotonic_ms)
         controller = Controller(
             store, self._follower, self._membership, ConfigRules(config.started_with), config
         )
         self._authorizer = _authorizer_of(config(), self._clock)
-        self._transactions = TransactionCoordinator(
-            self._clock,
-            TransactionConfig.of(config()),
-            self._follower,
-            ProducerIds(controller),
-            LocalMarkers(self._replicas, self._groups, self._clock),
-            partition_count=config().transaction_state_log_num_partitions,
-        )
+        self._make_coordinators(ProducerIds(controller))
         services = BrokerServices(
             metadata=self._follower,
             admin=controller,
@@ -292,19 +280,40 @@ class BrokerApplication:
             authorizer=self._authorizer,
         )
         self._broker = Broker(services)
+        self._housekeeping = Housekeeping(self._replicas, self._directories, self._clock, config)
+        self._cleaner = LogCleaner(self._replicas, self._directories, self._clock, config)
+        config.on_change(self._on_config_change)
+
+    def _make_coordinators(self, producer_ids: ProducerIds) -> None:
+        config = self.config()
+        self._groups = GroupCoordinator(
+            self._clock,
+            SystemRandomness(),
+            GroupConfig.of(config),
+            partition_count=config.offsets_topic_num_partitions,
+        )
+        self._transactions = TransactionCoordinator(
+            self._clock,
+            TransactionConfig.of(config),
+            self._follower,
+            producer_ids,
+            LocalMarkers(self._replicas, self._groups, self._clock),
+            partition_count=config.transaction_state_log_num_partitions,
+        )
+
+    def _make_server(self) -> None:
+        """What stands between sockets and the rooms."""
+        config = self.config()
         self._head = KafkaHead(self._broker)
-        self._admission = Admission(config(), self._clock, lambda: self._follower.image.users)
+        self._admission = Admission(config, self._clock, lambda: self._follower.image.users)
         self._steps.push_async_callback(self._admission.close)
-        self._server = Server(self._loop, self._limits(config()))
+        self._server = Server(self._loop, self._limits(config))
         self._server.connection_delay_ms = self._connection_quotas.delay_ms
         self._certificates = CertificateWatch(
             [each.certificates for each in self._kafka if each.certificates is not None],
             self._clock,
-            config().ssl_certificate_check_interval_ms,
+            config.ssl_certificate_check_interval_ms,
         )
-        self._housekeeping = Housekeeping(self._replicas, self._directories, self._clock, config)
-        self._cleaner = LogCleaner(self._replicas, self._directories, self._clock, config)
-        config.on_change(self._on_config_change)
 
     def _limits(self, config: BrokerConfig) -> ServerLimits:
         return ServerLimits.of(config, most_connections=self._files.connections)
