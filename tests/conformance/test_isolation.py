@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.support.broker_process import BrokerProcess
-from tests.support.confluent import QUICK_MEMBER, create_topic, read_topic
+from tests.support.confluent import QUICK_MEMBER, create_topic, read_topic, transactional_producer
 from tests.support.deadline import eventually
 from tests.support.mainstem_command import MainstemCommand
 from tests.support.transactions import transactional
@@ -67,11 +67,7 @@ def topic(broker: BrokerProcess, request: pytest.FixtureRequest) -> str:
 
 
 def writer(broker: BrokerProcess, transactional_id: str, **more: object) -> Producer:
-    made = Producer(
-        {"bootstrap.servers": broker.bootstrap, "transactional.id": transactional_id, "linger.ms": 0, **more}
-    )
-    made.init_transactions(PATIENCE_S)
-    return made
+    return transactional_producer(broker.bootstrap, transactional_id, **more)
 
 
 def put(producer: Producer, topic: str, *values: bytes) -> None:

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.support.broker_process import BrokerProcess
-from tests.support.confluent import create_topic, read_topic
+from tests.support.confluent import create_topic, read_topic, transactional_producer
 from tests.support.deadline import eventually
 from tests.support.mainstem_command import MainstemCommand
 
@@ -57,11 +57,7 @@ def topic(broker: BrokerProcess, request: pytest.FixtureRequest) -> str:
 
 
 def confluent(broker: BrokerProcess, transactional_id: str, **more: object) -> Producer:
-    made = Producer(
-        {"bootstrap.servers": broker.bootstrap, "transactional.id": transactional_id, "linger.ms": 0, **more}
-    )
-    made.init_transactions(PATIENCE_S)
-    return made
+    return transactional_producer(broker.bootstrap, transactional_id, **more)
 
 
 def committed(broker: BrokerProcess, topic: str) -> list[bytes]:

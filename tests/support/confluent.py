@@ -38,6 +38,14 @@ def create_topic(
     return topic
 
 
+def transactional_producer(bootstrap: str, transactional_id: str, **more: Any) -> Producer:
+    made = Producer(
+        {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "linger.ms": 0, **more}
+    )
+    made.init_transactions(PATIENCE_S)
+    return made
+
+
 class Reports:
     """Collects delivery reports; every failed delivery is kept too."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from tests.support.coordinator_log import CoordinatorLog
-from tests.support.simulated_clock import SimulatedClock, settle
+from tests.support.coordinator_world import CoordinatorWorld
+from tests.support.simulated_clock import settle
 
 from mainstem.core.errors import MemberIdRequired
 from mainstem.core.groups.config import GroupConfig
@@ -54,36 +54,14 @@ class Numbers:
         return str(self._last)
 
 
-class World:
+class World(CoordinatorWorld[GroupCoordinator]):
     def __init__(self, config: GroupConfig | None = None) -> None:
-        self.clock = SimulatedClock()
-        self.log = CoordinatorLog()
+        super().__init__()
         self.config = config or GroupConfig(initial_rebalance_delay_ms=INITIAL_DELAY_MS)
         self.randomness = Numbers()
-        self.epoch = 0
-        self._tasks: list[asyncio.Task[Any]] = []
 
-    async def start(self, log: CoordinatorLog | None = None) -> World:
-        self.log = log or self.log
-        self.epoch += 1
-        self.coordinator = GroupCoordinator(self.clock, self.randomness, self.config, partition_count=1)
-        self.coordinator.on_leader(0, self.epoch, self.log)
-        await self.coordinator.loaded()
-        return self
-
-    async def restart(self, *, kept: int = 0) -> None:
-        """The process dies, and the next one reads the log; `kept` uncommitted appends survive."""
-        log = self.log.after_crash(kept)
-        self.coordinator.close()
-        await settle()
-        await self.start(log)
-
-    async def close(self) -> None:
-        self.coordinator.close()
-        await settle()
-        assert all(task.done() for task in self._tasks), "somebody waits for ever"
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        assert self.clock.pending == 0, "a timer is left behind"
+    def make_coordinator(self) -> GroupCoordinator:
+        return GroupCoordinator(self.clock, self.randomness, self.config, partition_count=1)
 
     # --- looking in
 
@@ -99,14 +77,6 @@ class World:
         return self.group().state
 
     # --- what clients ask
-
-    def start_task(self, waiting: Awaitable[T]) -> asyncio.Task[T]:
-        async def run() -> T:
-            return await waiting
-
-        task = asyncio.ensure_future(run())
-        self._tasks.append(task)
-        return task
 
     async def commit(self, offsets: Mapping[str, int], **more: Any) -> list[Exception | None]:
         wanted = [OffsetToCommit(topic, 0, offset) for topic, offset in offsets.items()]

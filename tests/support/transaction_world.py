@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from tests.support.coordinator_log import CoordinatorLog
-from tests.support.simulated_clock import SimulatedClock, settle
+from tests.support.coordinator_world import CoordinatorWorld
+from tests.support.simulated_clock import settle
 
 from mainstem.core.transactions.config import TransactionConfig
 from mainstem.core.transactions.coordinator import TransactionCoordinator
@@ -69,10 +69,9 @@ class ProducerIdNumbers:
         return next(self._numbers)
 
 
-class TransactionWorld:
+class TransactionWorld(CoordinatorWorld[TransactionCoordinator]):
     def __init__(self, config: TransactionConfig | None = None) -> None:
-        self.clock = SimulatedClock()
-        self.log = CoordinatorLog()
+        super().__init__()
         self.config = config or TransactionConfig()
         self.partitions = Partitions()
         self.producer_ids = ProducerIdNumbers()
@@ -80,37 +79,15 @@ class TransactionWorld:
             "a": SimpleNamespace(partitions=[0] * 4),
             "b": SimpleNamespace(partitions=[0] * 4),
         }
-        self.epoch = 0
-        self._tasks: list[asyncio.Task[Any]] = []
 
     @property
     def image(self) -> Any:
         return SimpleNamespace(topics=self.topics)
 
-    async def start(self, log: CoordinatorLog | None = None) -> TransactionWorld:
-        self.log = log or self.log
-        self.epoch += 1
-        self.coordinator = TransactionCoordinator(
+    def make_coordinator(self) -> TransactionCoordinator:
+        return TransactionCoordinator(
             self.clock, self.config, self, self.producer_ids, self.partitions, partition_count=1
         )
-        self.coordinator.on_leader(0, self.epoch, self.log)
-        await self.coordinator.loaded()
-        return self
-
-    async def restart(self, *, kept: int = 0) -> None:
-        """The process dies, and the next one reads the log; `kept` uncommitted appends survive."""
-        log = self.log.after_crash(kept)
-        self.coordinator.close()
-        await settle()
-        await self.start(log)
-        await settle()
-
-    async def close(self) -> None:
-        self.coordinator.close()
-        await settle()
-        assert all(task.done() for task in self._tasks), "somebody waits for ever"
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        assert self.clock.pending == 0, "a timer is left behind"
 
     # --- looking in
 
@@ -126,14 +103,6 @@ class TransactionWorld:
         return None if stored is None else stored.state
 
     # --- what producers ask
-
-    def start_task(self, waiting: Awaitable[T]) -> asyncio.Task[T]:
-        async def run() -> T:
-            return await waiting
-
-        task = asyncio.ensure_future(run())
-        self._tasks.append(task)
-        return task
 
     async def prepared(
         self, transactional_id: str, number: int, *partitions: TopicPartition
