@@ -17,6 +17,7 @@ from mainstem.heads.kafka.context import Api, Exchange
 from mainstem.heads.kafka.features import FEATURE_LEVELS, FEATURES_EPOCH
 from mainstem.model.batch import Buffer
 from mainstem.wire.kafka.codec import decode
+from mainstem.wire.kafka.extensions.api_table import FIRST_OWN_KEY
 from mainstem.wire.kafka.frames import encode_response
 from mainstem.wire.kafka.messages.api_versions import (
     ApiVersion,
@@ -26,13 +27,17 @@ from mainstem.wire.kafka.messages.api_versions import (
     SupportedFeatureKey,
 )
 
-REMARKS: Final = "The one feature that is told is `transaction.version`, at 2."
+REMARKS: Final = (
+    "The one feature that is told is `transaction.version`, at 2. The keys that Kafka does not have "
+    "(10000 and above) are told to clients that name themselves `mainstem`."
+)
 KEY: Final = 18
 MIN_VERSION: Final = 0
 MAX_VERSION: Final = 4
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_WITH_SOFTWARE: Final = 3
+OUR_CLIENTS: Final = "mainstem"  # the software name that asks for keys of ours too
 
 
 class ApiVersionsExchange(Exchange):
@@ -44,7 +49,7 @@ class ApiVersionsExchange(Exchange):
             response = ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         else:
             response = ApiVersionsResponse(
-                api_keys=_served(self.session.head.apis.values()),
+                api_keys=_served(self._apis(request.client_software_name)),
                 supported_features=[
                     SupportedFeatureKey(name=name, min_version=level, max_version=level)
                     for name, level in FEATURE_LEVELS.items()
@@ -59,6 +64,11 @@ class ApiVersionsExchange(Exchange):
             self.charge_time(perf_counter_ns() - self.started_ns)
             response.throttle_time_ms = self.throttle_ms
         self.answer((encode_response(KEY, self.version, self.correlation_id, response),))
+
+    def _apis(self, software: str) -> Iterable[Api]:
+        """kafka-python's admin client fails on a key that it does not know, so not everybody is told ours."""
+        apis = self.session.head.apis.values()
+        return apis if software == OUR_CLIENTS else [api for api in apis if api.key < FIRST_OWN_KEY]
 
 
 class OtherVersionExchange(Exchange):

@@ -10,6 +10,7 @@ from tests.support.kafka_node import KafkaNode, Peer
 from mainstem.heads.kafka.api_list import COLD_APIS
 from mainstem.heads.kafka.codes import ErrorCode
 from mainstem.wire.kafka.codec import decode
+from mainstem.wire.kafka.extensions.api_table import FIRST_OWN_KEY
 from mainstem.wire.kafka.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 SOFTWARE = {"client_software_name": "a-client", "client_software_version": "1.2.3"}
@@ -32,7 +33,8 @@ async def test_what_is_served_is_advertised(peer: Peer, version: int) -> None:
     assert response.error_code == 0
     advertised = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
     assert list(advertised) == sorted(advertised)
-    expected = {handler.key: (handler.min_version, handler.max_version) for handler in COLD_APIS}
+    served = {handler.key: (handler.min_version, handler.max_version) for handler in COLD_APIS}
+    expected = {key: versions for key, versions in served.items() if key < FIRST_OWN_KEY}
     # Produce from 0 on, or librdkafka silently compresses nothing.
     assert advertised == expected | {0: (0, 13), 1: (4, 18), 18: (0, 4)}
     if version >= 3:
@@ -40,6 +42,13 @@ async def test_what_is_served_is_advertised(peer: Peer, version: int) -> None:
         assert (supported.name, supported.min_version, supported.max_version) == ("transaction.version", 2, 2)
         assert (finalized.name, finalized.max_version_level) == ("transaction.version", 2)
         assert response.finalized_features_epoch == 0
+
+
+async def test_keys_of_our_own_are_told_to_our_own_clients(peer: Peer) -> None:
+    software = {"client_software_name": "mainstem", "client_software_version": "1"}
+    response = await peer.ask(ApiVersionsRequest(**software), ApiVersionsResponse, 4)
+    ours = {api.api_key for api in response.api_keys if api.api_key >= FIRST_OWN_KEY}
+    assert ours == {handler.key for handler in COLD_APIS if handler.key >= FIRST_OWN_KEY} != set()
 
 
 @pytest.mark.parametrize("version", [5, 99, 32767])
