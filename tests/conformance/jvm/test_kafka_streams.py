@@ -80,26 +80,31 @@ def test_word_count_exactly_once_over_kills(start_broker: StartBroker, tmp_path:
         records = [{"value": line, "partition": number % 2} for number, line in enumerate(LINES)]
         produce_all(bootstrap, "lines", records * rounds)
 
-    def wait_for(rounds: int) -> None:
-        eventually(
-            lambda: dict(counted(bootstrap)) == expected(rounds),
-            f"the counts of {rounds} rounds",
-            patience_s=60,
-            pause_s=0.2,
-        )
+    def wait_for(rounds: int, application: JavaApplication) -> None:
+        told: dict[str, int] = {}
+
+        def is_complete() -> bool:
+            told.update(counted(bootstrap))
+            return told == expected(rounds)
+
+        try:
+            eventually(is_complete, f"the counts of {rounds} rounds", patience_s=60, pause_s=0.2)
+        except AssertionError as error:
+            said = "\n".join(application.lines[-60:])
+            raise AssertionError(f"{error}; told {told} of {expected(rounds)}; it says\n{said}") from None
 
     tell(10)
     with start(bootstrap, "exactly_once_v2", state) as application:
-        wait_for(10)
+        wait_for(10, application)
         tell(200)
         eventually(lambda: sum(dict(counted(bootstrap)).values()) > 11 * len(expected(1)), "it to go on")
         application.kill()
     with start(bootstrap, "exactly_once_v2", state) as application:
-        wait_for(210)
+        wait_for(210, application)
         broker.kill()
         broker.start()
         tell(10)
-        wait_for(220)
+        wait_for(220, application)
         assert application.end_input() == 0, "\n".join(application.lines[-40:])
     told = counted(bootstrap)
     for word, total in expected(220).items():
