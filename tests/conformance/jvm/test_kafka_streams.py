@@ -87,8 +87,8 @@ def test_word_count_exactly_once_over_kills(start_broker: StartBroker, tmp_path:
             told.update(counted(bootstrap))
             return told == expected(rounds)
 
-        try:
-            eventually(is_complete, f"the counts of {rounds} rounds", patience_s=60, pause_s=0.2)
+        try:  # a member that is lost in a rebalance is missed for its whole session, 45 s
+            eventually(is_complete, f"the counts of {rounds} rounds", patience_s=100, pause_s=0.2)
         except AssertionError as error:
             said = "\n".join(application.lines[-60:])
             raise AssertionError(f"{error}; told {told} of {expected(rounds)}; it says\n{said}") from None
