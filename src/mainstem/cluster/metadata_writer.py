@@ -3,12 +3,14 @@
 A request may change thousands of topics. Its changes are cut into transactions below the store's
 limits; each is atomic and compares the controller's fence, so that a node which lost its claim
 changes nothing. Items of one transaction share its fate.
+A transaction that was begun is waited for, also by a caller that is cancelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+import asyncio
+from collections.abc import Coroutine, Hashable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from mainstem.cluster import keys
 from mainstem.cluster.errors import EntryUnreadable
@@ -46,7 +48,7 @@ class MetadataWriter:
         failed: dict[K, MainstemError] = {}
         for part in parts_of(changes):
             try:
-                await self._write_part(part)
+                await _to_its_end(self._write_part(part))
             except MainstemError as error:
                 failed.update(dict.fromkeys(part, error))
         return failed
@@ -69,6 +71,19 @@ class MetadataWriter:
         if claim is None or claim.mod_revision != fence.mod_revision:
             raise NotController("this node is no longer the controller")
         raise MetadataNotAvailable("the metadata changed at the same moment: try again")
+
+
+async def _to_its_end(writing: Coroutine[Any, Any, None]) -> None:
+    """A caller that is cancelled waits for the end too: it keeps the next request from being decided
+    on an image in which this change is missing."""
+    task = asyncio.get_running_loop().create_task(writing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # nobody is left to be told
+        raise
 
 
 def parts_of(changes: Mapping[K, Change]) -> Iterator[dict[K, Change]]:

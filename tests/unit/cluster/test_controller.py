@@ -34,7 +34,7 @@ from mainstem.core.errors import (
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
-from mainstem.core.image import PartitionImage, TopicImage
+from mainstem.core.image import ClusterImage, MetadataDelta, PartitionImage, TopicImage
 from mainstem.core.ports import ConfigChange, ConfigResource, NewPartitions, NewTopic
 from mainstem.model.errors import MainstemError
 from mainstem.model.ids import TopicId, TopicPartition
@@ -338,6 +338,28 @@ async def test_list_options_take_and_lose_parts(node: Node) -> None:
     assert type((await node.controller.alter_configs({TOPIC: number}))[TOPIC]) is InvalidConfig
 
 
+async def test_a_request_whose_client_goes_away_leaves_no_old_image_to_the_next(node: Node) -> None:
+    """What it wrote is durable: the next decision has to find it, or would write over it."""
+    await created(node, "a")
+    first = {TOPIC: [ConfigChange("retention.ms", "set", "1000")]}
+    second = {TOPIC: [ConfigChange("segment.ms", "set", "2000")]}
+    may_apply = asyncio.Event()
+
+    async def slow_room(image: ClusterImage, delta: MetadataDelta) -> None:  # noqa: ARG001
+        await may_apply.wait()
+
+    node.follower.subscribe(slow_room)
+    gone = asyncio.ensure_future(node.controller.alter_configs(first))
+    following = asyncio.ensure_future(node.controller.alter_configs(second))
+    await settle()  # the first is written and not in the image yet
+    gone.cancel()
+    await settle()
+    may_apply.set()
+    assert await following == {TOPIC: None}
+    assert gone.cancelled()
+    assert node.image.topics["a"].config == {"retention.ms": "1000", "segment.ms": "2000"}
+
+
 @pytest.mark.parametrize(
     ("resource", "changes", "error"),
     [
@@ -543,11 +565,16 @@ async def test_a_success_means_that_the_rooms_have_applied_it(node: Node) -> Non
 
 
 async def test_a_request_that_is_given_up_leaves_the_controller_free(node: Node) -> None:
-    node.memory.gate = asyncio.Event()
+    gate = node.memory.gate = asyncio.Event()
     creating = asyncio.create_task(node.controller.create_topics([NewTopic("a", 1)]))
     await settle()
     creating.cancel()
-    await asyncio.gather(creating, return_exceptions=True)
+    await settle()
+    assert not creating.done()  # what it sent to the store may still be written
     node.memory.gate = None
+    gate.set()
+    await asyncio.gather(creating, return_exceptions=True)
+    assert creating.cancelled()
+    assert "a" in node.image.topics
     await node.store.transact([], [Delete(keys.topic_key("a"))])
     await created(node, "b")
