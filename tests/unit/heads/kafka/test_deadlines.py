@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 from mainstem.core.errors import InvalidRequest, RequestTimedOut
-from mainstem.heads.kafka.deadlines import BegunChanges
+from mainstem.heads.kafka.deadlines import MOST_LEFT, BegunChanges
 
 PATIENT_MS = 60_000
 
@@ -92,3 +92,26 @@ async def test_a_change_that_fails_behind_its_client_is_logged(caplog: pytest.Lo
             await asyncio.sleep(0)
         await asyncio.sleep(0)  # the callback behind
     assert "too late to tell" in caplog.text
+
+
+async def test_what_nobody_waits_for_is_bounded() -> None:
+    changes, may_end = BegunChanges(), asyncio.Event()
+    begun = 0
+
+    async def change() -> None:
+        nonlocal begun
+        begun += 1
+        await may_end.wait()
+
+    for _ in range(MOST_LEFT):
+        with pytest.raises(RequestTimedOut, match="goes on"):
+            await changes.within(0, change())
+    with pytest.raises(RequestTimedOut, match="not begun"):
+        await changes.within(PATIENT_MS, change())
+    await asyncio.sleep(0)
+    assert begun == MOST_LEFT
+    may_end.set()
+    while len(changes):  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0)
+    await changes.within(PATIENT_MS, change())
+    assert begun == MOST_LEFT + 1
