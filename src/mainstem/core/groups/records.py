@@ -15,9 +15,9 @@ Versions 0 to 4 of both are read.
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final, NamedTuple
 
+from mainstem.core.coordinator.record_prefix import PREFIX, kind_of, version_of
 from mainstem.model.ids import ZERO_TOPIC_ID, TopicId
 from mainstem.wire.errors import WireError
 from mainstem.wire.kafka.codec import decode, encode
@@ -33,10 +33,9 @@ GROUP_VERSION: Final = 3
 NO_EXPIRY: Final = -1
 NO_STATE_TIMESTAMP: Final = -1
 
-_INT16 = Struct(">h")
-_OFFSET_PREFIX = _INT16.pack(OFFSET_KIND)
-_GROUP_PREFIX = _INT16.pack(GROUP_KIND)
-_GROUP_VALUE_PREFIX = _INT16.pack(GROUP_VERSION)
+_OFFSET_PREFIX = PREFIX.pack(OFFSET_KIND)
+_GROUP_PREFIX = PREFIX.pack(GROUP_KIND)
+_GROUP_VALUE_PREFIX = PREFIX.pack(GROUP_VERSION)
 
 
 class CommittedOffset(NamedTuple):
@@ -107,7 +106,7 @@ def _encode_offset(record: OffsetRecord) -> tuple[bytes, bytes | None]:
         expire_timestamp=value.expire_timestamp_ms,
         topic_id=value.topic_id,
     )
-    return key, _INT16.pack(version) + encode(message, version)
+    return key, PREFIX.pack(version) + encode(message, version)
 
 
 def _encode_group(value: StoredGroup) -> bytes:
@@ -138,9 +137,7 @@ def _encode_group(value: StoredGroup) -> bytes:
 def decode_record(key: bytes, value: bytes | memoryview | None) -> GroupsRecord | None:
     """Nothing for a kind, a version or bytes that we do not know: a newer broker may have written them."""
     try:
-        if len(key) < 2:
-            return None
-        (kind,) = _INT16.unpack_from(key)
+        kind = kind_of(key)
         if kind in OFFSET_KINDS:
             offset_key, _ = decode(OffsetCommitKey, 0, key, 2)
             offset = None if value is None else _decode_offset(value)
@@ -153,15 +150,8 @@ def decode_record(key: bytes, value: bytes | memoryview | None) -> GroupsRecord 
     return None
 
 
-def _value_version(value: bytes | memoryview) -> int:
-    if len(value) < 2:
-        raise WireError("a record's value without a version")
-    version: int = _INT16.unpack_from(value)[0]
-    return version
-
-
 def _decode_offset(value: bytes | memoryview) -> CommittedOffset:
-    message, _ = decode(OffsetCommitValue, _value_version(value), value, 2)
+    message, _ = decode(OffsetCommitValue, version_of(value), value, 2)
     return CommittedOffset(
         message.offset,
         message.leader_epoch,
@@ -173,7 +163,7 @@ def _decode_offset(value: bytes | memoryview) -> CommittedOffset:
 
 
 def _decode_group(value: bytes | memoryview) -> StoredGroup:
-    message, _ = decode(GroupMetadataValue, _value_version(value), value, 2)
+    message, _ = decode(GroupMetadataValue, version_of(value), value, 2)
     members = tuple(
         StoredMember(
             member.member_id,

@@ -13,9 +13,9 @@ tagged fields are ours, with tags from 10000 on, and so is the kind 10000: Kafka
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final, NamedTuple
 
+from mainstem.core.coordinator.record_prefix import PREFIX, kind_of, version_of
 from mainstem.core.transactions.prepared import NO_NUMBER, Decision
 from mainstem.core.transactions.states import TransactionState
 from mainstem.core.transactions.transaction import NO_TIME, Preparation, StoredTransaction
@@ -35,11 +35,10 @@ VALUE_VERSION: Final = 1
 DECISION_KIND: Final = 10_000
 DECISION_VERSION: Final = 0
 
-_INT16 = Struct(">h")
-_KEY_PREFIX = _INT16.pack(TRANSACTION_KIND)
-_VALUE_PREFIX = _INT16.pack(VALUE_VERSION)
-_DECISION_KEY_PREFIX = _INT16.pack(DECISION_KIND)
-_DECISION_VALUE_PREFIX = _INT16.pack(DECISION_VERSION)
+_KEY_PREFIX = PREFIX.pack(TRANSACTION_KIND)
+_VALUE_PREFIX = PREFIX.pack(VALUE_VERSION)
+_DECISION_KEY_PREFIX = PREFIX.pack(DECISION_KIND)
+_DECISION_VALUE_PREFIX = PREFIX.pack(DECISION_VERSION)
 
 
 class TransactionRecord(NamedTuple):
@@ -102,9 +101,7 @@ def _encode_decision(writer: str, decision: Decision) -> bytes:
 def decode_record(key: bytes, value: bytes | memoryview | None) -> TransactionsRecord | None:
     """Nothing for a kind, a version or bytes that we do not know: a newer broker may have written them."""
     try:
-        if len(key) < 2:
-            return None
-        (kind,) = _INT16.unpack_from(key)
+        kind = kind_of(key)
         if kind == DECISION_KIND:
             decided, _ = decode(GroupDecisionKey, 0, key, 2)
             writer = decided.writer
@@ -117,15 +114,8 @@ def decode_record(key: bytes, value: bytes | memoryview | None) -> TransactionsR
         return None
 
 
-def _version_of(value: bytes | memoryview) -> int:
-    if len(value) < 2:
-        raise WireError("a record's value without a version")
-    version: int = _INT16.unpack_from(value)[0]
-    return version
-
-
 def _decode_decision(writer: str, value: bytes | memoryview) -> Decision:
-    message, _ = decode(GroupDecisionValue, _version_of(value), value, 2)
+    message, _ = decode(GroupDecisionValue, version_of(value), value, 2)
     prefix = writer_key(writer)
     return Decision(
         message.number, message.decided_ms, frozenset(prefix + each for each in message.committed_suffixes)
@@ -133,7 +123,7 @@ def _decode_decision(writer: str, value: bytes | memoryview) -> Decision:
 
 
 def _decode_value(value: bytes | memoryview) -> StoredTransaction:
-    message, _ = decode(OurTransactionLogValue, _version_of(value), value, 2)
+    message, _ = decode(OurTransactionLogValue, version_of(value), value, 2)
     is_prepared = message.prepared_number != NO_NUMBER
     return StoredTransaction(
         producer_id=message.producer_id,
