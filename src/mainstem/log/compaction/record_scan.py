@@ -3,7 +3,7 @@
 A record is walked by its length fields only: what is looked at is the key, whether there is a value, and
 where the record begins and ends, because what is kept is copied as it stands. Each loop goes over a piece
 of a batch, so that its thread can give way to the broker's loop in between; the caller goes on from the
-position that it returns.
+position that it returns. Both loops write the walk out: they exist to make no call for each record.
 
 `IndexError` means that the records end too early; `MalformedRecords` that their fields lie.
 """
